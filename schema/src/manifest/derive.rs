@@ -1,0 +1,96 @@
+//! A manifest made from the files of a skill: what packing writes, and what whoever verifies makes
+//! again and compares.
+
+use super::{FileEntry, MANIFEST_SCHEMA, Manifest, ResourceEntry, ScriptEntry, ToolEntry};
+use crate::diagnostic::{Diagnostic, Faults};
+use crate::name::QualifiedName;
+use crate::skill::{Rules, Skill, programs};
+use crate::tree::Tree;
+use crate::version::Version;
+
+/// What a skill is published as: the part of a manifest that files alone do not say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The whole name.
+    pub name: QualifiedName,
+    /// The version.
+    pub version: Version,
+}
+
+/// A manifest and the warnings met while making it.
+#[derive(Debug, Clone)]
+pub struct Derived {
+    /// The manifest.
+    pub manifest: Manifest,
+    /// The skill it was made from.
+    pub skill: Skill,
+    /// What is worth telling, though nothing is refused for it.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Derives the manifest of the skill in `tree` with exactly `files`, published as `identity`.
+///
+/// The files' digests are taken as given: whoever calls has hashed them. Everything else is read
+/// from the tree: `SKILL.md`, `skill.json` and the contracts it refers to.
+pub fn derive(
+    tree: &dyn Tree,
+    files: Vec<FileEntry>,
+    identity: &Identity,
+    rules: Rules,
+) -> Result<Derived, Faults> {
+    let skill = Skill::read(tree, rules)?;
+    let file = &skill.file;
+    let manifest = Manifest {
+        schema: MANIFEST_SCHEMA.to_owned(),
+        name: identity.name.clone(),
+        version: identity.version.clone(),
+        description: file.description.clone(),
+        license: file.license.clone(),
+        dialect: file.dialect,
+        files,
+        tools: file
+            .tools
+            .iter()
+            .map(|tool| ToolEntry {
+                id: tool.id.clone(),
+                description: tool.description.clone(),
+                run: tool.run.words().map(str::to_owned).collect(),
+                schema: tool.schema().canonical(),
+            })
+            .collect(),
+        resources: skill
+            .capabilities
+            .resources
+            .iter()
+            .map(|resource| ResourceEntry {
+                name: resource.name.clone(),
+                description: resource.description.clone(),
+                path: resource.path.clone(),
+            })
+            .collect(),
+        scripts: skill
+            .capabilities
+            .scripts
+            .iter()
+            .map(|script| ScriptEntry {
+                name: script.name.clone(),
+                description: script.description.clone(),
+                path: script.path.clone(),
+                runtime: script.runtime.clone(),
+                contract: script.contract.canonical().to_owned(),
+                fingerprint: script.contract.fingerprint(),
+                requires_permission: script.requires_permission,
+                timeout_seconds: script.timeout.as_secs(),
+                maximum_output_bytes: script.maximum_output_bytes,
+            })
+            .collect(),
+        programs: programs(&file.tools),
+        requires: skill.requires.clone(),
+        metadata: file.metadata.clone(),
+    };
+    manifest
+        .check_files()
+        .map_err(|error| Diagnostic::error("manifest_refused", error.to_string()))?;
+    let warnings = skill.warnings.clone();
+    Ok(Derived { manifest, skill, warnings })
+}

@@ -1,0 +1,205 @@
+//! Names of skills and scopes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::address::text_serde;
+use crate::diagnostic::escape;
+
+/// Longest name of a skill or a scope, in bytes.
+pub const MAX_NAME_BYTES: usize = 64;
+
+/// How the empty scope is written on the wire.
+pub const EMPTY_SCOPE: &str = "_";
+
+/// Words no skill and no scope may be called: they would read as ours or as a command's.
+const OUR_WORDS: [&str; 8] =
+    ["skillpkg", "skillpkg-registry", "registry", "admin", "api", "latest", "log", "node_modules"];
+
+/// A text that is no name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NameError {
+    /// Not of the grammar.
+    #[error("`{}` is not a name: use lowercase letters and digits in words joined by `-` or `_`, at most {MAX_NAME_BYTES} in all{}", escape(.text), offer(.nearest.as_deref()))]
+    Grammar {
+        /// The text as given.
+        text: String,
+        /// The nearest legal name, if one can be made.
+        nearest: Option<String>,
+    },
+    /// A Windows device or one of our own words.
+    #[error("`{0}` is reserved; choose another name")]
+    Reserved(String),
+}
+
+fn offer(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |name| format!("; `{name}` would be"))
+}
+
+fn check(text: &str) -> Result<(), NameError> {
+    let words = |text: &str| {
+        text.split(['-', '_']).all(|word| {
+            !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+        })
+    };
+    if text.len() > MAX_NAME_BYTES || !words(text) {
+        return Err(NameError::Grammar { text: text.to_owned(), nearest: nearest_legal(text) });
+    }
+    if OUR_WORDS.contains(&text) || crate::path::is_windows_device(text) {
+        return Err(NameError::Reserved(text.to_owned()));
+    }
+    Ok(())
+}
+
+/// The nearest legal name to `text`: lower case, words of letters and digits joined by `-`.
+pub fn nearest_legal(text: &str) -> Option<String> {
+    let mut name = String::new();
+    for word in text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
+        if !name.is_empty() {
+            name.push('-');
+        }
+        name.push_str(&word.to_ascii_lowercase());
+    }
+    name.truncate(MAX_NAME_BYTES);
+    let name = name.trim_end_matches('-').to_owned();
+    (!name.is_empty() && name != text && check(&name).is_ok()).then_some(name)
+}
+
+macro_rules! name {
+    ($name:ident, $doc:literal) => {
+        #[doc = $doc]
+        ///
+        /// `[a-z0-9]+([-_][a-z0-9]+)*`, at most [`MAX_NAME_BYTES`], neither a Windows device nor
+        /// one of our own words.
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The name as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            /// What two names that a reader would take for one another share: a registry gives a
+            /// key to one name only.
+            pub fn collision_key(&self) -> String {
+                self.0.replace('_', "-")
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NameError;
+
+            fn from_str(text: &str) -> Result<Self, NameError> {
+                check(text).map(|()| Self(text.to_owned()))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        text_serde!($name);
+    };
+}
+
+name!(SkillName, "The name of a skill within its scope.");
+name!(Scope, "The name of a scope: the `acme` of `acme/waitlist`.");
+
+/// A skill's whole name, `[scope/]name`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QualifiedName {
+    scope: Option<Scope>,
+    name: SkillName,
+}
+
+impl QualifiedName {
+    /// A whole name from its parts.
+    pub fn new(scope: Option<Scope>, name: SkillName) -> Self {
+        Self { scope, name }
+    }
+
+    /// Reads the two parts of a wire path, where the empty scope is [`EMPTY_SCOPE`].
+    pub fn from_wire(scope: &str, name: &str) -> Result<Self, NameError> {
+        let scope = if scope == EMPTY_SCOPE { None } else { Some(scope.parse()?) };
+        Ok(Self::new(scope, name.parse()?))
+    }
+
+    /// The scope, if there is one.
+    pub fn scope(&self) -> Option<&Scope> {
+        self.scope.as_ref()
+    }
+
+    /// The scope as a wire path writes it.
+    pub fn wire_scope(&self) -> &str {
+        self.scope.as_ref().map_or(EMPTY_SCOPE, Scope::as_str)
+    }
+
+    /// The name within the scope.
+    pub fn name(&self) -> &SkillName {
+        &self.name
+    }
+}
+
+impl From<SkillName> for QualifiedName {
+    fn from(name: SkillName) -> Self {
+        Self::new(None, name)
+    }
+}
+
+impl FromStr for QualifiedName {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Self, NameError> {
+        match text.split_once('/') {
+            Some((scope, name)) => Ok(Self::new(Some(scope.parse()?), name.parse()?)),
+            None => Ok(Self::new(None, text.parse()?)),
+        }
+    }
+}
+
+impl fmt::Display for QualifiedName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(scope) = &self.scope {
+            write!(f, "{scope}/")?;
+        }
+        self.name.fmt(f)
+    }
+}
+
+text_serde!(QualifiedName);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_lowercase_words() {
+        for text in ["waitlist", "a-b_c", "0", "x9-9x"] {
+            assert!(text.parse::<SkillName>().is_ok(), "{text} was refused");
+        }
+        for text in ["", "-a", "a-", "a--b", "A", "a b", "naïve", "../x", "con", "lpt1", "skillpkg"]
+        {
+            assert!(text.parse::<SkillName>().is_err(), "{text} was taken");
+        }
+        assert!("x".repeat(65).parse::<SkillName>().is_err());
+    }
+
+    #[test]
+    fn the_nearest_legal_name_is_offered() {
+        assert_eq!(nearest_legal("My Skill!"), Some("my-skill".to_owned()));
+        assert_eq!(nearest_legal("../../x"), Some("x".to_owned()));
+        assert_eq!(nearest_legal("日本"), None);
+    }
+
+    #[test]
+    fn a_whole_name_has_one_slash_at_most() {
+        let name: QualifiedName = "acme/waitlist".parse().unwrap();
+        assert_eq!((name.wire_scope(), name.name().as_str()), ("acme", "waitlist"));
+        assert_eq!(QualifiedName::from_wire("_", "waitlist").unwrap().to_string(), "waitlist");
+        assert!("a/b/c".parse::<QualifiedName>().is_err());
+        assert!("_/b".parse::<QualifiedName>().is_err());
+    }
+}

@@ -1,0 +1,119 @@
+//! Accounts: who one is, keys, tokens, owners.
+
+use serde::{Deserialize, Serialize};
+
+use crate::name::Scope;
+use crate::signature::KeyId;
+
+/// Whose token was sent and what it allows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct WhoAmI {
+    /// The account.
+    pub account: String,
+    /// What the token allows, such as `read` and `publish:acme/*`.
+    pub grants: Vec<String>,
+    /// When the token ends, RFC 3339 in UTC; absent where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+    /// Scopes that the account is a member of.
+    pub scopes: Vec<Scope>,
+}
+
+/// A signing key of an account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Key {
+    /// The key's id.
+    pub id: KeyId,
+    /// The public key, SPKI PEM.
+    pub pem: String,
+    /// When it was registered, RFC 3339 in UTC.
+    pub added: String,
+    /// When it was revoked; absent where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked: Option<String>,
+}
+
+/// The signing keys of an account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Keys {
+    /// In the order in which they were registered.
+    pub keys: Vec<Key>,
+}
+
+/// Asks that a key be registered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct AddKey {
+    /// The public key, SPKI PEM.
+    pub pem: String,
+}
+
+/// Asks for a token.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct MintToken {
+    /// What its owner calls it.
+    pub label: String,
+    /// What it is to allow: none that the asking token lacks.
+    pub grants: Vec<String>,
+    /// For how many days; absent for no end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub days: Option<u32>,
+}
+
+/// A token as it is listed: never the secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Token {
+    /// What it is revoked by.
+    pub id: String,
+    /// What its owner calls it.
+    pub label: String,
+    /// What it allows.
+    pub grants: Vec<String>,
+    /// When it was made, RFC 3339 in UTC.
+    pub created: String,
+    /// When it ends; absent where it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<String>,
+    /// When it was last used, to the hour; absent where never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_used: Option<String>,
+}
+
+/// The tokens of an account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Tokens {
+    /// Newest first.
+    pub tokens: Vec<Token>,
+}
+
+/// A new token: the one time that its secret is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct MintedToken {
+    /// `skp_` and 256 random bits.
+    pub secret: String,
+    /// The rest.
+    pub token: Token,
+}
+
+/// The accounts that may publish and yank a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Owners {
+    /// In the order in which they were added.
+    pub owners: Vec<String>,
+}
+
+/// Asks that an owner be added or removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct OwnerChange {
+    /// The account.
+    pub account: String,
+}

@@ -1,0 +1,106 @@
+//! A skill's document: its versions, where their bytes are, who signed them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::address::ContentAddress;
+use crate::name::QualifiedName;
+use crate::signature::KeyId;
+use crate::version::Version;
+
+/// Everything about one skill that a client resolves with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Document {
+    /// The whole name.
+    pub name: QualifiedName,
+    /// The description of the newest version.
+    pub description: String,
+    /// Whether only members of the scope may read it.
+    #[serde(default)]
+    pub private: bool,
+    /// Every version, in order of publication.
+    pub versions: Vec<VersionEntry>,
+    /// The keys that signed those versions.
+    pub keys: Vec<SignerKey>,
+}
+
+/// One version of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct VersionEntry {
+    /// The version.
+    pub version: Version,
+    /// The snapshot: SHA-256 of the manifest's canonical bytes.
+    pub address: ContentAddress,
+    /// The same snapshot by BLAKE3.
+    pub blake3: ContentAddress,
+    /// SHA-256 of the archive's bytes.
+    pub archive: ContentAddress,
+    /// Length of the archive, in bytes.
+    pub size: u64,
+    /// Length of all files, in bytes.
+    pub unpacked_size: u64,
+    /// The keys whose signatures the registry verified.
+    pub key_ids: Vec<KeyId>,
+    /// When it was published, RFC 3339 in UTC.
+    pub published: String,
+    /// Present where it was yanked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub yanked: Option<Yank>,
+    /// Its leaf in the registry's log, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_index: Option<u64>,
+}
+
+/// That a version was yanked: never picked anew, still restored where locked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Yank {
+    /// Why, in the publisher's words.
+    pub reason: String,
+}
+
+/// Asks that a version be yanked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct YankRequest {
+    /// Why: 1 to 500 characters.
+    pub reason: String,
+}
+
+/// A key that signed a version, and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct SignerKey {
+    /// The key's id.
+    pub id: KeyId,
+    /// The account that registered it.
+    pub account: String,
+    /// The public key, SPKI PEM.
+    pub pem: String,
+}
+
+/// Asks for many documents at once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct IndexRequest {
+    /// At most [`super::MAX_INDEX_NAMES`].
+    pub names: Vec<QualifiedName>,
+}
+
+/// The documents that there are, and the names of which there are none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct IndexAnswer {
+    /// In the order of the request.
+    pub documents: Vec<Document>,
+    /// Names that are not there, or that one may not read.
+    pub missing: Vec<QualifiedName>,
+}
+
+impl Document {
+    /// The version with this number.
+    pub fn version(&self, version: &Version) -> Option<&VersionEntry> {
+        self.versions.iter().find(|entry| entry.version == *version)
+    }
+}

@@ -1,0 +1,26 @@
+//! The documents that a registry and its clients exchange, as JSON under `/v1`.
+//!
+//! A reader takes no notice of fields that it does not know; fields are added, never changed.
+
+mod account;
+mod document;
+mod problem;
+mod publish;
+mod search;
+
+pub use account::{
+    AddKey, Key, Keys, MintToken, MintedToken, OwnerChange, Owners, Token, Tokens, WhoAmI,
+};
+pub use document::{
+    Document, IndexAnswer, IndexRequest, SignerKey, VersionEntry, Yank, YankRequest,
+};
+pub use problem::Problem;
+pub use publish::{PUBLIC_KEY_HEADER, PublishAnswer};
+pub use search::{SearchAnswer, SearchHit};
+
+/// Most names in one index request.
+pub const MAX_INDEX_NAMES: usize = 1_000;
+/// Most bytes of any answer that is not an archive, a blob or a manifest.
+pub const MAX_ANSWER_BYTES: u64 = 8 * 1024 * 1024;
+/// Media type of an archive.
+pub const ARCHIVE_MEDIA_TYPE: &str = "application/vnd.skillpkg.archive+zstd";

@@ -1,0 +1,37 @@
+//! The answer to a publish.
+
+use serde::{Deserialize, Serialize};
+
+use crate::address::ContentAddress;
+use crate::name::QualifiedName;
+use crate::signature::KeyId;
+use crate::version::Version;
+
+/// The header in which a publish offers the public key that the archive is signed with, as the
+/// base64 of its SPKI DER; an account's first publish registers it.
+pub const PUBLIC_KEY_HEADER: &str = "skillpkg-public-key";
+
+/// A version that is published: 201 where it is new, 200 where the same manifest was there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PublishAnswer {
+    /// The whole name.
+    pub name: QualifiedName,
+    /// The version.
+    pub version: Version,
+    /// The snapshot's SHA-256 address.
+    pub address: ContentAddress,
+    /// The snapshot's BLAKE3 address.
+    pub blake3: ContentAddress,
+    /// The archive that is served: the first one's digest where the manifest was there already.
+    pub archive: ContentAddress,
+    /// Length of that archive, in bytes.
+    pub size: u64,
+    /// Its leaf in the registry's log, where there is one.
+    pub log_index: Option<u64>,
+    /// Whether this request made it.
+    pub created: bool,
+    /// The key that this request registered, where it was the account's first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_registered: Option<KeyId>,
+}
