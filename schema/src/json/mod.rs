@@ -1,4 +1,16 @@
 //! JSON whose numbers stay as they were written, read within bounds.
+//!
+//! A reader of its own, because a contract's fingerprint covers its numbers as written, because a
+//! key given twice must be refused rather than one of the two be picked, and because every error
+//! names its line, column and JSON pointer.
+
+mod node;
+mod reader;
+mod writer;
+
+pub(crate) use node::{Node, NodeValue};
+pub(crate) use reader::{parse_node, place};
+pub(crate) use writer::write_string;
 
 /// A JSON value.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,11 +34,15 @@ pub enum Json {
 pub struct Bounds {
     /// Most bytes of text.
     pub bytes: usize,
-    /// Deepest nesting; a value that holds no other has depth 0.
+    /// Deepest nesting; a value that holds no other has depth 0. Never more than
+    /// [`DEEPEST`] is read.
     pub depth: usize,
     /// Most values, the root among them.
     pub nodes: usize,
 }
+
+/// The deepest nesting that is read under any bounds, so that no input costs more stack than this.
+pub const DEEPEST: usize = 256;
 
 /// Text that is not read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -63,16 +79,24 @@ pub enum JsonReason {
 }
 
 /// Reads one JSON value and nothing after it.
+///
+/// Strict: RFC 8259 without a byte-order mark, a key twice refused, an escape that is half of a
+/// surrogate pair refused. The bounds are checked while reading: no input costs more memory than
+/// they allow, nor more stack than [`DEEPEST`] levels.
 pub fn parse(text: &str, bounds: &Bounds) -> Result<Json, JsonError> {
-    let _ = (text, bounds);
-    todo!()
+    parse_node(text, bounds).map(Json::from)
 }
 
 impl Json {
     /// Canonical text: keys sorted by code point, no spaces, numbers as written, strings escaped as
     /// JSON requires and no more.
+    ///
+    /// Control characters are written `\b`, `\t`, `\n`, `\f`, `\r` or else `\u00` and two lowercase
+    /// hexadecimal digits.
     pub fn canonical(&self) -> String {
-        todo!()
+        let mut text = String::new();
+        writer::write(self, &mut text);
+        text
     }
 
     /// The value under `key` of an object.
@@ -93,3 +117,24 @@ impl Json {
         }
     }
 }
+
+/// `pointer` and one more step, as RFC 6901 writes it.
+pub(crate) fn beneath(pointer: &str, step: &str) -> String {
+    let mut pointer = pointer.to_owned();
+    push_step(&mut pointer, step);
+    pointer
+}
+
+fn push_step(pointer: &mut String, step: &str) {
+    pointer.push('/');
+    for character in step.chars() {
+        match character {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            _ => pointer.push(character),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
