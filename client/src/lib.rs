@@ -1,1 +1,18 @@
-//! .
+//! The library that an agent host embeds: finds, installs, verifies, activates and calls skills.
+//!
+//! Nothing here prints, prompts, reads the environment or exits: the `skillpkg` command does. A
+//! host says in [`settings::Settings`] where things are.
+
+pub mod activation;
+pub mod agents;
+pub mod error;
+pub mod host;
+pub mod install;
+pub mod project;
+pub mod registry;
+pub mod runner;
+pub mod settings;
+pub mod state;
+
+pub use error::{Error, Kind};
+pub use settings::Settings;

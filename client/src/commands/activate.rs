@@ -1,0 +1,25 @@
+//! `skillpkg activate`.
+
+use skillpkg::Error;
+
+use crate::context::Context;
+
+/// Verify an installed skill, ask, and let agents see it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: skillpkg activate waitlist")]
+pub(crate) struct Arguments {
+    /// The installed skill
+    name: String,
+    /// For all projects of this user, in agents' global directories
+    #[arg(short = 'g', long)]
+    global: bool,
+    /// Approve what it runs
+    #[arg(short, long)]
+    yes: bool,
+}
+
+/// Runs it; answers with the exit code.
+pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
+    let _ = (arguments, context);
+    todo!()
+}

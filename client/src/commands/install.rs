@@ -1,0 +1,34 @@
+//! `skillpkg install`.
+
+use skillpkg::Error;
+
+use crate::commands::PlacingArguments;
+use crate::context::Context;
+
+/// Install skills: resolve, fetch, verify, activate and place them.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: skillpkg install waitlist@1.2 -y")]
+pub(crate) struct Arguments {
+    /// Skills, `[scope/]name[@requirement]`, or archives; what the project asks for where absent
+    references: Vec<String>,
+    #[command(flatten)]
+    placing: PlacingArguments,
+    /// Another directory name for the one skill
+    #[arg(long = "as", value_name = "NAME")]
+    placed_as: Option<String>,
+    /// Fetch and lock, but let no agent see it yet
+    #[arg(long)]
+    no_activate: bool,
+    /// Approve what they run
+    #[arg(short, long)]
+    yes: bool,
+    /// Take a skill that another key signed than the one seen first
+    #[arg(long)]
+    accept_signer: bool,
+}
+
+/// Runs it; answers with the exit code.
+pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
+    let _ = (arguments, context);
+    todo!()
+}

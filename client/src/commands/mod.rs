@@ -1,0 +1,236 @@
+//! The commands: one a file.
+
+mod activate;
+mod call;
+mod cat;
+mod check;
+mod compile;
+mod completions;
+mod contract;
+mod deactivate;
+mod gc;
+mod init;
+mod inspect;
+mod install;
+mod keygen;
+mod keys;
+mod list;
+mod login;
+mod logout;
+mod owner;
+mod pack;
+mod publish;
+mod remove;
+mod resolve;
+mod search;
+mod show;
+mod sync;
+mod unyank;
+mod update;
+mod verify;
+mod whoami;
+mod yank;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use skillpkg::{Error, Kind};
+
+use crate::context::Context;
+use crate::output::{Color, Output};
+
+/// Installs, verifies and runs agent skills.
+#[derive(Debug, Parser)]
+#[command(name = "skillpkg", version, max_term_width = 100)]
+pub(crate) struct CommandLine {
+    #[command(flatten)]
+    global: GlobalArguments,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct GlobalArguments {
+    /// The registry: a URL, or a name of the user's configuration
+    #[arg(long, global = true, value_name = "URL|NAME")]
+    pub(crate) registry: Option<String>,
+    /// Print data as JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Tell warnings and errors alone
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Tell more
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t)]
+    pub(crate) color: Color,
+    /// Never ask
+    #[arg(long, global = true)]
+    pub(crate) no_input: bool,
+}
+
+/// What `pack` and `publish` take.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PackingArguments {
+    /// The skill's directory (or, to publish, a packed archive); the working directory where absent
+    pub(crate) source: Option<PathBuf>,
+    /// The version, in place of the one in the file
+    #[arg(long)]
+    pub(crate) version: Option<String>,
+    /// The name, in place of the one in the file
+    #[arg(long, value_name = "[SCOPE/]NAME")]
+    pub(crate) name: Option<String>,
+    /// Pack what looks like a secret
+    #[arg(long)]
+    pub(crate) allow_secrets: bool,
+}
+
+/// Where `install` and `sync` place skills.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlacingArguments {
+    /// An agent to place it for, such as `claude-code`; can be given again
+    #[arg(long = "agent", value_name = "AGENT")]
+    pub(crate) agents: Vec<String>,
+    /// For all projects of this user, in agents' global directories
+    #[arg(short = 'g', long)]
+    pub(crate) global: bool,
+    /// Place copies, which may be edited, instead of links
+    #[arg(long)]
+    pub(crate) copy: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make a skill that passes `check`, ready to publish
+    Init(init::Arguments),
+    /// Tell every error and warning of skills
+    Check(check::Arguments),
+    /// Tell what a skill carries: tools, programs, files, resources, scripts
+    Inspect(inspect::Arguments),
+    /// Print the system text of a skill
+    Compile(compile::Arguments),
+    /// Read a model's answer on stdin and print the call in it
+    Resolve(resolve::Arguments),
+    /// Compile a script's input contract, and bind arguments to it
+    Contract(contract::Arguments),
+    /// Write the signed archive of a skill
+    Pack(pack::Arguments),
+    /// Make a signing key
+    Keygen(keygen::Arguments),
+    /// Tell the signing keys there are, and which the account has
+    Keys(keys::Arguments),
+    /// Keep a token for the registry, read from a prompt or stdin
+    Login(login::Arguments),
+    /// Forget the token for the registry
+    Logout(logout::Arguments),
+    /// Tell whose token it is and what it allows
+    Whoami(whoami::Arguments),
+    /// Check, pack, sign and upload a skill
+    Publish(publish::Arguments),
+    /// Keep a version from being picked anew; who has it locked keeps it
+    Yank(yank::Arguments),
+    /// Take a yank back
+    Unyank(unyank::Arguments),
+    /// Tell, add or remove who may publish a skill
+    Owner(owner::Arguments),
+    /// Find skills
+    Search(search::Arguments),
+    /// Tell everything known about one skill
+    Show(show::Arguments),
+    /// Install skills: resolve, fetch, verify, activate and place them
+    Install(install::Arguments),
+    /// Make the project what its lockfile says
+    Sync(sync::Arguments),
+    /// Move skills to the newest versions that the project asks for
+    Update(update::Arguments),
+    /// Remove skills from the project
+    Remove(remove::Arguments),
+    /// Tell the installed skills
+    List(list::Arguments),
+    /// Verify an installed skill, ask, and let agents see it
+    Activate(activate::Arguments),
+    /// Take an installed skill out of the sight of agents
+    Deactivate(deactivate::Arguments),
+    /// Run a tool or a script of an active skill
+    Call(call::Arguments),
+    /// Print exact bytes, verified before they are written
+    Cat(cat::Arguments),
+    /// Hash installed skills or archives again, and check their signatures
+    Verify(verify::Arguments),
+    /// Remove what no project on this machine uses from the store
+    Gc(gc::Arguments),
+    /// Print the completions of a shell
+    Completions(completions::Arguments),
+}
+
+/// Runs a command line to its exit code.
+pub(crate) fn run(command_line: CommandLine) -> ExitCode {
+    let CommandLine { global, command } = command_line;
+    match global.color {
+        Color::Auto => {}
+        Color::Always => anstream::ColorChoice::Always.write_global(),
+        Color::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    let output = Output {
+        json: global.json,
+        quiet: global.quiet,
+        verbose: global.verbose,
+        input: !global.no_input,
+    };
+    match start(&global, command, output) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            output.fail(&error);
+            ExitCode::from(error.kind.exit_code())
+        }
+    }
+}
+
+fn start(global: &GlobalArguments, command: Command, output: Output) -> Result<u8, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::new(Kind::Failed, "runtime_failed", error.to_string()))?;
+    let context = Context::new(global, output)?;
+    runtime.block_on(dispatch(command, &context))
+}
+
+async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
+    match command {
+        Command::Init(arguments) => init::run(arguments, context).await,
+        Command::Check(arguments) => check::run(arguments, context).await,
+        Command::Inspect(arguments) => inspect::run(arguments, context).await,
+        Command::Compile(arguments) => compile::run(arguments, context).await,
+        Command::Resolve(arguments) => resolve::run(arguments, context).await,
+        Command::Contract(arguments) => contract::run(arguments, context).await,
+        Command::Pack(arguments) => pack::run(arguments, context).await,
+        Command::Keygen(arguments) => keygen::run(arguments, context).await,
+        Command::Keys(arguments) => keys::run(arguments, context).await,
+        Command::Login(arguments) => login::run(arguments, context).await,
+        Command::Logout(arguments) => logout::run(arguments, context).await,
+        Command::Whoami(arguments) => whoami::run(arguments, context).await,
+        Command::Publish(arguments) => publish::run(arguments, context).await,
+        Command::Yank(arguments) => yank::run(arguments, context).await,
+        Command::Unyank(arguments) => unyank::run(arguments, context).await,
+        Command::Owner(arguments) => owner::run(arguments, context).await,
+        Command::Search(arguments) => search::run(arguments, context).await,
+        Command::Show(arguments) => show::run(arguments, context).await,
+        Command::Install(arguments) => install::run(arguments, context).await,
+        Command::Sync(arguments) => sync::run(arguments, context).await,
+        Command::Update(arguments) => update::run(arguments, context).await,
+        Command::Remove(arguments) => remove::run(arguments, context).await,
+        Command::List(arguments) => list::run(arguments, context).await,
+        Command::Activate(arguments) => activate::run(arguments, context).await,
+        Command::Deactivate(arguments) => deactivate::run(arguments, context).await,
+        Command::Call(arguments) => call::run(arguments, context).await,
+        Command::Cat(arguments) => cat::run(arguments, context).await,
+        Command::Verify(arguments) => verify::run(arguments, context).await,
+        Command::Gc(arguments) => gc::run(arguments, context).await,
+        Command::Completions(arguments) => completions::run(arguments, context).await,
+    }
+}

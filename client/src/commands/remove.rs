@@ -1,0 +1,26 @@
+//! `skillpkg remove`.
+
+use skillpkg::Error;
+
+use crate::context::Context;
+
+/// Remove skills from the project.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: skillpkg remove waitlist")]
+pub(crate) struct Arguments {
+    /// Which
+    #[arg(required = true)]
+    names: Vec<String>,
+    /// For all projects of this user, in agents' global directories
+    #[arg(short = 'g', long)]
+    global: bool,
+    /// Remove copies that were edited
+    #[arg(long)]
+    discard_edits: bool,
+}
+
+/// Runs it; answers with the exit code.
+pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
+    let _ = (arguments, context);
+    todo!()
+}

@@ -1,0 +1,150 @@
+//! Why something was not done: a kind that decides the exit code, a stable code, a message.
+
+use std::fmt;
+
+use serde::Serialize;
+use skillpkg_schema::{Diagnostic, Faults};
+
+/// What sort of failure it is. The design fixes the exit code of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// It failed.
+    Failed,
+    /// It was asked for wrongly.
+    Usage,
+    /// Something is not what its digest, signature or manifest says.
+    Verification,
+    /// A program, a runner or an environment variable is missing.
+    Requirement,
+    /// Permission, policy or trust says no.
+    Refused,
+    /// What is there is not what the lockfile or the manifest says.
+    Drift,
+}
+
+impl Kind {
+    /// The exit code of a command that ends in this way.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Verification => 3,
+            Self::Requirement => 4,
+            Self::Refused => 5,
+            Self::Drift => 6,
+        }
+    }
+}
+
+/// A failure, with everything that a person or a script needs to act on it.
+///
+/// Each part of this library has an error type of its own with a variant a reason; all of them
+/// become this one at its edge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Error {
+    /// Decides the exit code.
+    pub kind: Kind,
+    /// Stable, in `snake_case`.
+    pub code: String,
+    /// What was wrong; text from outside is escaped.
+    pub message: String,
+    /// The file in which it is wrong, if it is in one.
+    pub file: Option<String>,
+    /// The line of that file, from 1.
+    pub line: Option<u32>,
+    /// What to do.
+    pub hint: Option<String>,
+    /// Every fault found, where there are several.
+    pub faults: Vec<Diagnostic>,
+}
+
+impl Error {
+    /// A failure of this kind.
+    pub fn new(kind: Kind, code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            code: code.into(),
+            message: message.into(),
+            file: None,
+            line: None,
+            hint: None,
+            faults: Vec::new(),
+        }
+    }
+
+    /// With this advice.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// In this file.
+    #[must_use]
+    pub fn in_file(mut self, file: impl Into<String>) -> Self {
+        self.file = Some(file.into());
+        self
+    }
+
+    /// The object under `error` that `--json` prints.
+    pub fn to_json(&self) -> serde_json::Value {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            code: &'a str,
+            message: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            file: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            line: Option<u32>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            hint: Option<&'a str>,
+            #[serde(skip_serializing_if = "<[_]>::is_empty")]
+            faults: &'a [Diagnostic],
+        }
+        let shape = Shape {
+            code: &self.code,
+            message: &self.message,
+            file: self.file.as_deref(),
+            line: self.line,
+            hint: self.hint.as_deref(),
+            faults: &self.faults,
+        };
+        serde_json::json!({ "error": shape })
+    }
+}
+
+impl From<Faults> for Error {
+    /// The first error stands for all; [`Error::faults`] holds every one.
+    fn from(faults: Faults) -> Self {
+        let first = faults.first().clone();
+        Self {
+            kind: Kind::Failed,
+            code: first.code,
+            message: first.message,
+            file: first.file,
+            line: first.line,
+            hint: first.hint,
+            faults: faults.into_diagnostics(),
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    /// `file:line: message` and, on a line of its own, the hint.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            f.write_str(&skillpkg_schema::diagnostic::escape(file))?;
+            if let Some(line) = self.line {
+                write!(f, ":{line}")?;
+            }
+            f.write_str(": ")?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(hint) = &self.hint {
+            write!(f, "\n  hint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,1 @@
+//! What an agent host embeds: the active skills, their capabilities, and calls.

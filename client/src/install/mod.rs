@@ -1,0 +1,1 @@
+//! Installing: resolve, fetch, verify, activate, place; all of it or nothing.

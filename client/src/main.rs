@@ -1,0 +1,21 @@
+//! The `skillpkg` command.
+
+mod commands;
+mod context;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+fn main() -> ExitCode {
+    let command_line = match commands::CommandLine::try_parse() {
+        Ok(command_line) => command_line,
+        // Help and the version are data and go to stdout; clap tells which is which.
+        Err(message) => {
+            let _ = message.print();
+            return ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2));
+        }
+    };
+    commands::run(command_line)
+}

@@ -1,0 +1,146 @@
+//! What the command says: data on stdout, talk on stderr, questions only to a person.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+
+use serde::Serialize;
+use skillpkg::{Error, Kind};
+use skillpkg_schema::Diagnostic;
+
+/// When colour is used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The two streams, and how much goes to each.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Output {
+    /// Whether data is JSON.
+    pub(crate) json: bool,
+    /// Whether talk other than warnings and errors is left out.
+    pub(crate) quiet: bool,
+    /// Whether more is told.
+    pub(crate) verbose: bool,
+    /// Whether questions may be asked.
+    pub(crate) input: bool,
+}
+
+impl Output {
+    /// Prints text for a person, or nothing where `--json` was given.
+    pub(crate) fn text(self, text: &str) -> Result<(), Error> {
+        if self.json {
+            return Ok(());
+        }
+        let mut stdout = anstream::stdout().lock();
+        writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(|error| closed(&error))
+    }
+
+    /// Prints data as JSON where `--json` was given, else nothing.
+    pub(crate) fn json(self, data: &impl Serialize) -> Result<(), Error> {
+        if !self.json {
+            return Ok(());
+        }
+        print_json(data)
+    }
+
+    /// Tells what is going on.
+    pub(crate) fn talk(self, text: &str) {
+        if !self.quiet {
+            let _ = writeln!(anstream::stderr(), "{text}");
+        }
+    }
+
+    /// Tells what only somebody who looks closely wants to know.
+    pub(crate) fn detail(self, text: &str) {
+        if self.verbose {
+            self.talk(text);
+        }
+    }
+
+    /// Warns.
+    pub(crate) fn warn(self, text: &str) {
+        let _ = writeln!(anstream::stderr(), "{}: {text}", style("warning", Style::Warning));
+    }
+
+    /// Warns of each diagnostic.
+    pub(crate) fn warn_all(self, warnings: &[Diagnostic]) {
+        for one in warnings {
+            self.warn(&one.to_string());
+        }
+    }
+
+    /// Whether a person is there to ask.
+    pub(crate) fn can_ask(self) -> bool {
+        self.input && !self.json && io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Asks a person yes or no; no is the default. Refused where nobody can be asked.
+    pub(crate) fn confirm(self, question: &str, otherwise: &str) -> Result<bool, Error> {
+        if !self.can_ask() {
+            let message = format!("{question} Nobody can be asked here.");
+            return Err(
+                Error::new(Kind::Refused, "approval_required", message).with_hint(otherwise)
+            );
+        }
+        let mut stderr = anstream::stderr();
+        let _ = write!(stderr, "{question} [y/N] ");
+        let _ = stderr.flush();
+        let mut answer = String::new();
+        io::stdin()
+            .lock()
+            .read_line(&mut answer)
+            .map_err(|error| Error::new(Kind::Failed, "input_failed", error.to_string()))?;
+        Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    }
+
+    /// Tells a failure: to stderr, and as JSON on stdout where `--json` was given.
+    pub(crate) fn fail(self, error: &Error) {
+        if self.json {
+            let _ = print_json(&error.to_json());
+        }
+        let mut stderr = anstream::stderr();
+        let told: Vec<&Diagnostic> = error
+            .faults
+            .iter()
+            .filter(|fault| fault.severity == skillpkg_schema::Severity::Error)
+            .collect();
+        if told.len() > 1 {
+            for fault in told {
+                let _ = writeln!(stderr, "{}: {fault}", style("error", Style::Error));
+            }
+        } else {
+            let _ = writeln!(stderr, "{}: {error}", style("error", Style::Error));
+        }
+    }
+}
+
+fn print_json(data: &impl Serialize) -> Result<(), Error> {
+    let text = serde_json::to_string(data)
+        .map_err(|error| Error::new(Kind::Failed, "output_failed", error.to_string()))?;
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(|error| closed(&error))
+}
+
+fn closed(error: &io::Error) -> Error {
+    Error::new(Kind::Failed, "output_failed", format!("cannot write to stdout: {error}"))
+}
+
+enum Style {
+    Error,
+    Warning,
+}
+
+/// Colours a word; the stream takes the colour out where it does not belong.
+fn style(word: &str, style: Style) -> String {
+    let code = match style {
+        Style::Error => "1;31",
+        Style::Warning => "1;33",
+    };
+    format!("\u{1b}[{code}m{word}\u{1b}[0m")
+}

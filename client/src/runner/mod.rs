@@ -1,0 +1,1 @@
+//! Runners: what runs a script, with JSON on its standard input.

@@ -1,0 +1,75 @@
+//! Where things are and which registry is asked: what the command takes from its flags, the
+//! environment, the project's file and the user's configuration, in that order.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use url::Url;
+
+use skillpkg_schema::Scope;
+
+/// Where the choice of a registry was made.
+///
+/// A token given in the environment is sent only to a registry that the user chose: a cloned
+/// project's file can name a registry, and must not thereby receive the token of another
+/// (CVE-2025-69262).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chosen {
+    /// By the user: a flag, the environment, the user's configuration.
+    ByUser,
+    /// By the project's `skillpkg.toml`.
+    ByProject,
+}
+
+/// A registry that is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistryChoice {
+    /// Its base URL, without a trailing `/`.
+    pub url: Url,
+    /// Who chose it.
+    pub chosen: Chosen,
+}
+
+/// Everything that a run of the library depends on outside its arguments.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `$SKILLPKG_HOME`: the store, and beside it keys, credentials and state.
+    pub home: PathBuf,
+    /// The user's home directory, beneath which agents' global directories lie.
+    pub user_home: PathBuf,
+    /// The project: the nearest directory at or above the working directory that has a
+    /// `skillpkg.toml`, else the working directory.
+    pub project: PathBuf,
+    /// The registry of names without a route of their own; [`None`] where none is configured.
+    pub registry: Option<RegistryChoice>,
+    /// Registries by name, of the user's configuration.
+    pub registries: BTreeMap<String, Url>,
+    /// Which registry a scope's names go to, of the user's configuration; they never go elsewhere.
+    pub routes: BTreeMap<Scope, Url>,
+    /// A token given in the environment, for a registry [`Chosen::ByUser`].
+    pub token: Option<String>,
+    /// A PEM file given in the environment in place of the default key.
+    pub key: Option<PathBuf>,
+    /// The commands of process runners by runtime, of the user's configuration, over the built-in
+    /// ones.
+    pub runners: BTreeMap<String, Vec<String>>,
+    /// URLs of remote runners by runtime, of the user's configuration.
+    pub remote_runners: BTreeMap<String, Url>,
+    /// Directories of agents over those of the data file, of the user's configuration.
+    pub agents: BTreeMap<String, AgentDirectories>,
+    /// The directories of PATH, in order.
+    pub path: Vec<PathBuf>,
+    /// The environment that a skill's requirements are checked against and that its programs get.
+    pub environment: BTreeMap<String, String>,
+    /// Never asks a network.
+    pub offline: bool,
+}
+
+/// Where one agent looks for skills, as a user's configuration gives it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentDirectories {
+    /// Relative to a project.
+    pub project: Option<String>,
+    /// Relative to the user's home directory, or absolute.
+    pub global: Option<String>,
+}
