@@ -4,5 +4,7 @@
 //! Nothing here reads an archive as tar, follows a link, or writes at a final path.
 
 pub mod archive;
+#[cfg(feature = "attacks")]
+pub mod attacks;
 pub mod content;
 pub mod pack;
