@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 use skillpkg_schema::{Diagnostic, Faults};
+use skillpkg_store::archive::ArchiveError;
+use skillpkg_store::content::StoreError;
 
 /// What sort of failure it is. The design fixes the exit code of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -126,6 +128,34 @@ impl From<Faults> for Error {
             hint: first.hint,
             faults: faults.into_diagnostics(),
         }
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::Archive(error) => error.into(),
+            StoreError::Format { .. } => Self::new(Kind::Failed, "format_too_new", message)
+                .with_hint("use the version of skillpkg that wrote it, or a later one"),
+            StoreError::Absent(_) => Self::new(Kind::Failed, "not_found", message),
+            StoreError::Damaged { .. } => {
+                Self::new(Kind::Verification, "verification_failed", message)
+                    .with_hint("`skillpkg verify --repair` fetches it again")
+            }
+            StoreError::Held { .. } => Self::new(Kind::Failed, "locked_by", message),
+            StoreError::Io { .. } => Self::new(Kind::Failed, "store_failed", message),
+        }
+    }
+}
+
+impl From<ArchiveError> for Error {
+    fn from(error: ArchiveError) -> Self {
+        let kind = match error {
+            ArchiveError::Io(_) => Kind::Failed,
+            _ => Kind::Verification,
+        };
+        Self::new(kind, error.code(), error.to_string())
     }
 }
 
