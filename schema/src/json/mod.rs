@@ -5,10 +5,12 @@
 //! names its line, column and JSON pointer.
 
 mod node;
+mod pointer;
 mod reader;
 mod writer;
 
 pub(crate) use node::{Node, NodeValue};
+pub(crate) use pointer::Pointer;
 pub(crate) use reader::{parse_node, place};
 pub(crate) use writer::write_string;
 
@@ -50,7 +52,7 @@ pub const DEEPEST: usize = 256;
 pub struct JsonError {
     /// Why.
     pub reason: JsonReason,
-    /// JSON pointer of the value in which it stands.
+    /// JSON pointer of the value in which it stands; of a key given twice, that of its value.
     pub path: String,
     /// From 1.
     pub line: usize,
@@ -114,24 +116,6 @@ impl Json {
         match self {
             Self::String(text) => Some(text),
             _ => None,
-        }
-    }
-}
-
-/// `pointer` and one more step, as RFC 6901 writes it.
-pub(crate) fn beneath(pointer: &str, step: &str) -> String {
-    let mut pointer = pointer.to_owned();
-    push_step(&mut pointer, step);
-    pointer
-}
-
-fn push_step(pointer: &mut String, step: &str) {
-    pointer.push('/');
-    for character in step.chars() {
-        match character {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            _ => pointer.push(character),
         }
     }
 }

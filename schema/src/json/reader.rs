@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::node::{Member, Node, NodeValue};
-use super::{Bounds, DEEPEST, JsonError, JsonReason, push_step};
+use super::pointer::Pointer;
+use super::{Bounds, DEEPEST, JsonError, JsonReason};
 use crate::diagnostic::escape;
 
 /// Objects of up to this many members are searched one by one for a key given twice.
@@ -17,7 +18,7 @@ pub(crate) fn parse_node(text: &str, bounds: &Bounds) -> Result<Node, JsonError>
         at: 0,
         bounds: Bounds { depth: bounds.depth.min(DEEPEST), ..*bounds },
         nodes: 0,
-        path: Vec::new(),
+        path: Pointer::default(),
     };
     if text.len() > bounds.bytes {
         return Err(reader.error(JsonReason::TooLong(bounds.bytes), 0));
@@ -39,31 +40,18 @@ pub(crate) fn place(text: &str, offset: usize) -> (usize, usize) {
     (line, before[line_start..].chars().count() + 1)
 }
 
-enum Step<'a> {
-    Key(Cow<'a, str>),
-    Item(usize),
-}
-
 struct Reader<'a> {
     text: &'a str,
     at: usize,
     bounds: Bounds,
     nodes: usize,
-    /// Where the reader is: its length is the depth.
-    path: Vec<Step<'a>>,
+    path: Pointer<'a>,
 }
 
 impl<'a> Reader<'a> {
     fn error(&self, reason: JsonReason, offset: usize) -> JsonError {
-        let mut path = String::new();
-        for step in &self.path {
-            match step {
-                Step::Key(key) => push_step(&mut path, key),
-                Step::Item(position) => push_step(&mut path, &position.to_string()),
-            }
-        }
         let (line, column) = place(self.text, offset);
-        JsonError { reason, path, line, column }
+        JsonError { reason, path: self.path.to_string(), line, column }
     }
 
     fn syntax(&self, message: impl Into<String>, offset: usize) -> JsonError {
@@ -96,7 +84,7 @@ impl<'a> Reader<'a> {
 
     fn value(&mut self) -> Result<Node, JsonError> {
         let start = self.at;
-        if self.path.len() > self.bounds.depth {
+        if self.path.depth() > self.bounds.depth {
             return Err(self.error(JsonReason::TooDeep(self.bounds.depth), start));
         }
         if self.nodes >= self.bounds.nodes {
@@ -132,7 +120,7 @@ impl<'a> Reader<'a> {
             return Ok(NodeValue::Array(items));
         }
         loop {
-            self.path.push(Step::Item(items.len()));
+            self.path.push_item(items.len());
             items.push(self.value()?);
             self.path.pop();
             self.skip_space();
@@ -171,6 +159,7 @@ impl<'a> Reader<'a> {
                 !seen.insert(key.clone())
             };
             if twice {
+                self.path.push_key(key.clone());
                 return Err(self.error(JsonReason::DuplicateKey(key.into_owned()), start));
             }
             self.skip_space();
@@ -178,7 +167,7 @@ impl<'a> Reader<'a> {
                 return Err(self.unexpected("`:`"));
             }
             self.skip_space();
-            self.path.push(Step::Key(key.clone()));
+            self.path.push_key(key.clone());
             let node = self.value()?;
             self.path.pop();
             members.push(Member { start, key: key.into_owned(), node });

@@ -133,7 +133,7 @@ fn an_error_names_line_column_and_pointer() {
     assert_eq!(error.to_string(), "expected a value, found `é` at line 3, column 3");
     let error = read("{\"a/b\": {\"é\":1, \"~\":2, \"~\":3}}").unwrap_err();
     assert_eq!(error.reason, JsonReason::DuplicateKey("~".to_owned()));
-    assert_eq!((error.path.as_str(), error.line, error.column), ("/a~1b", 1, 24));
+    assert_eq!((error.path.as_str(), error.line, error.column), ("/a~1b/~0", 1, 24));
 }
 
 #[test]
