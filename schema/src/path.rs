@@ -15,6 +15,9 @@ const MAX_PREFIX_BYTES: usize = 155;
 /// The first part of every path of ours.
 pub const OUR_DIRECTORY: &str = ".skillpkg";
 
+/// The lockfile of a project: a snapshot that carried one could pass for a project.
+pub const OUR_LOCKFILE: &str = "skillpkg.lock";
+
 /// A text that is no path of a skill's file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` cannot be a file of a skill: {reason}", escape(.path))]
@@ -29,8 +32,8 @@ pub struct PathError {
 ///
 /// `/`-separated and in NFC; no empty, `.` or `..` part; no control or invisible character,
 /// backslash or colon; no part that ends in a dot or a space, starts with a space, or is a Windows
-/// device; parts of at most 100 bytes, 255 in all, 16 deep; not beneath `.skillpkg`. A ustar header
-/// holds it.
+/// device; parts of at most 100 bytes, 255 in all, 16 deep; not beneath `.skillpkg`, and not `skillpkg.lock`.
+/// A ustar header holds it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SkillPath(String);
 
@@ -112,6 +115,8 @@ fn broken_rule(path: &str) -> Option<&'static str> {
         Some("a part of it is a device on Windows")
     } else if parts().next().is_some_and(|part| part.eq_ignore_ascii_case(OUR_DIRECTORY)) {
         Some("`.skillpkg` is ours")
+    } else if path.eq_ignore_ascii_case(OUR_LOCKFILE) {
+        Some("`skillpkg.lock` is ours")
     } else if ustar_split(path).is_none() {
         Some("an archive's header cannot hold it")
     } else {
@@ -248,6 +253,7 @@ mod tests {
             "CONIN$",
             ".skillpkg/manifest.json",
             ".SkillPkg",
+            "Skillpkg.lock",
             "C:x",
             "NUL .txt",
         ] {

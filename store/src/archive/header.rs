@@ -123,12 +123,13 @@ mod tests {
         let mut wanted = Vec::new();
         wanted.extend_from_slice(b"dir/tool.sh");
         wanted.resize(100, 0);
-        wanted.extend_from_slice(b"0000755\00000000\00000000\000000002322\000000000000\0");
-        wanted.extend_from_slice(b"011276\0 0");
+        let fields = ["0000755", "0000000", "0000000", "00000002322", "00000000000", "011276"];
+        wanted.extend_from_slice(fields.join("\0").as_bytes());
+        wanted.extend_from_slice(b"\0 0");
         wanted.resize(257, 0);
-        wanted.extend_from_slice(b"ustar\000");
+        wanted.extend_from_slice(b"ustar\x0000");
         wanted.resize(329, 0);
-        wanted.extend_from_slice(b"0000000\00000000\0");
+        wanted.extend_from_slice(b"0000000\x000000000");
         wanted.resize(512, 0);
         assert_eq!(block.as_slice(), wanted);
     }

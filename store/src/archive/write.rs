@@ -27,11 +27,11 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// file changed since it was hashed is never packed. An error leaves a part in `out`, which its
 /// owner discards. A manifest or an envelope that would not be read again is refused before
 /// anything is written, and so is an archive over [`MAX_ARCHIVE_BYTES`] as soon as it is.
-pub fn write(
+pub fn write<'a>(
     out: impl Write,
     manifest: &Manifest,
     envelope: &Envelope,
-    open: &mut dyn FnMut(&FileEntry) -> io::Result<Box<dyn Read + Send>>,
+    open: &mut dyn FnMut(&FileEntry) -> io::Result<Box<dyn Read + Send + 'a>>,
 ) -> Result<Digests, ArchiveError> {
     let manifest_bytes = manifest.to_bytes();
     let envelope_bytes = envelope.to_bytes();

@@ -19,7 +19,7 @@ MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
 ";
 
 /// Files, and the manifest and signature that belong to them.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample {
     /// The manifest.
     pub manifest: Manifest,
