@@ -169,17 +169,34 @@ pub fn escape(text: &str) -> String {
             escaped.push('…');
             break;
         }
-        match character {
-            '\n' => escaped.push_str("\\n"),
-            '\t' => escaped.push_str("\\t"),
-            '\r' => escaped.push_str("\\r"),
-            _ if is_unprintable(character) => {
-                let _ = write!(escaped, "\\u{{{:x}}}", u32::from(character));
-            }
-            _ => escaped.push(character),
-        }
+        push_escaped(&mut escaped, character);
     }
     escaped
+}
+
+/// As [`escape`], but nothing is cut: for what must be shown in full, such as a run line.
+pub fn escape_whole(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    text.chars().for_each(|character| push_escaped(&mut escaped, character));
+    escaped
+}
+
+/// As [`escape_whole`], but lines stay lines: for prose of several. `\r\n` is read as one line end.
+pub fn escape_prose(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(escape_whole).collect();
+    lines.join("\n")
+}
+
+fn push_escaped(escaped: &mut String, character: char) {
+    match character {
+        '\n' => escaped.push_str("\\n"),
+        '\t' => escaped.push_str("\\t"),
+        '\r' => escaped.push_str("\\r"),
+        _ if is_unprintable(character) => {
+            let _ = write!(escaped, "\\u{{{:x}}}", u32::from(character));
+        }
+        _ => escaped.push(character),
+    }
 }
 
 /// Control, format, bidirectional, zero-width, tag and variation-selector characters.
@@ -253,6 +270,16 @@ mod tests {
     fn what_a_terminal_would_obey_is_escaped() {
         assert_eq!(escape("a\u{1b}[31m\u{202e}b\n"), "a\\u{1b}[31m\\u{202e}b\\n");
         assert_eq!(escape("déjà"), "déjà");
+    }
+
+    #[test]
+    fn prose_keeps_its_lines_and_what_is_shown_whole_is_not_cut() {
+        assert_eq!(
+            escape_prose("a\r\nb\u{1b}]8;;x\u{7}\n\nc\rd"),
+            "a\nb\\u{1b}]8;;x\\u{7}\n\nc\\rd"
+        );
+        assert_eq!(escape_whole(&"x\n".repeat(300)), "x\\n".repeat(300));
+        assert_eq!(escape(&"x".repeat(300)).chars().count(), 201);
     }
 
     #[test]
