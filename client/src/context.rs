@@ -1,7 +1,8 @@
 //! What every command gets: settings out of flags, environment, project file and configuration, and
 //! the output.
 
-use skillpkg::{Error, Settings};
+use skillpkg::settings::Sources;
+use skillpkg::{Error, Kind, Settings};
 
 use crate::commands::GlobalArguments;
 use crate::output::Output;
@@ -18,7 +19,18 @@ pub(crate) struct Context {
 impl Context {
     /// Reads the environment, the project's file and the user's configuration.
     pub(crate) fn new(arguments: &GlobalArguments, output: Output) -> Result<Self, Error> {
-        let _ = (arguments, output);
-        todo!()
+        let working_directory = std::env::current_dir().map_err(|error| {
+            let message = format!("the working directory cannot be found: {error}");
+            Error::new(Kind::Failed, "no_working_directory", message)
+        })?;
+        let sources = Sources {
+            registry: arguments.registry.clone(),
+            environment: std::env::vars_os().collect(),
+            working_directory,
+            user_home: std::env::home_dir().filter(|home| home.is_absolute()),
+        };
+        let (settings, warnings) = sources.settings()?;
+        output.warn_all(&warnings);
+        Ok(Self { settings, output })
     }
 }

@@ -1,12 +1,20 @@
 //! Where things are and which registry is asked: what the command takes from its flags, the
 //! environment, the project's file and the user's configuration, in that order.
 
+mod choice;
+pub mod configuration;
+mod project;
+mod sources;
+
+pub use choice::{is_loopback, registry_text, registry_url};
+pub use project::registry_of_project;
+pub use sources::Sources;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use url::Url;
-
 use skillpkg_schema::Scope;
+use url::Url;
 
 /// Where the choice of a registry was made.
 ///
@@ -46,6 +54,8 @@ pub struct Settings {
     pub registries: BTreeMap<String, Url>,
     /// Which registry a scope's names go to, of the user's configuration; they never go elsewhere.
     pub routes: BTreeMap<Scope, Url>,
+    /// How a registry is connected to, where the user's configuration says more than its URL.
+    pub connections: BTreeMap<Url, Connection>,
     /// A token given in the environment, for a registry [`Chosen::ByUser`].
     pub token: Option<String>,
     /// A PEM file given in the environment in place of the default key.
@@ -57,12 +67,48 @@ pub struct Settings {
     pub remote_runners: BTreeMap<String, Url>,
     /// Directories of agents over those of the data file, of the user's configuration.
     pub agents: BTreeMap<String, AgentDirectories>,
+    /// The agents that skills are placed for where neither a flag nor the project names any, of the
+    /// user's configuration.
+    pub use_agents: Vec<String>,
     /// The directories of PATH, in order.
     pub path: Vec<PathBuf>,
     /// The environment that a skill's requirements are checked against and that its programs get.
     pub environment: BTreeMap<String, String>,
     /// Never asks a network.
     pub offline: bool,
+}
+
+impl Settings {
+    /// Settings with a store at `home` and nothing configured.
+    pub fn new(home: PathBuf, user_home: PathBuf, project: PathBuf) -> Self {
+        Self {
+            home,
+            user_home,
+            project,
+            registry: None,
+            registries: BTreeMap::new(),
+            routes: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            token: None,
+            key: None,
+            runners: BTreeMap::new(),
+            remote_runners: BTreeMap::new(),
+            agents: BTreeMap::new(),
+            use_agents: Vec::new(),
+            path: Vec::new(),
+            environment: BTreeMap::new(),
+            offline: false,
+        }
+    }
+}
+
+/// How a registry is connected to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Connection {
+    /// A PEM file of certificates that are trusted beside the system's.
+    pub ca: Option<PathBuf>,
+    /// An HTTP proxy. None is ever taken from the environment.
+    pub proxy: Option<Url>,
 }
 
 /// Where one agent looks for skills, as a user's configuration gives it.

@@ -1,0 +1,213 @@
+//! Which registry is asked for a name.
+
+use skillpkg_schema::QualifiedName;
+use skillpkg_schema::diagnostic::{escape, nearest};
+use url::{Host, Url};
+
+use super::{Chosen, RegistryChoice, Settings};
+use crate::{Error, Kind};
+
+/// Why a text is no registry's URL.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UrlError {
+    /// A variable that somebody expects to be expanded.
+    #[error("`{}` is not a URL: variables are not expanded in it", escape(.0))]
+    Variable(String),
+    /// Not a URL at all.
+    #[error("`{}` is not a URL: {reason}; expected one such as `https://skills.example.com`", escape(.text))]
+    Syntax {
+        /// The text as given.
+        text: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Neither `http` nor `https`.
+    #[error("`{}` is not a registry's URL: expected one that starts with `https://` or `http://`", escape(.0))]
+    Scheme(String),
+    /// A user name or a password, which would end up in lockfiles and messages.
+    #[error("a registry's URL holds no user name and no password: `skillpkg login` keeps a token")]
+    Credentials,
+    /// A query or a fragment, behind which no path can stand.
+    #[error("`{}` is not a registry's URL: it has a query or a fragment", escape(.0))]
+    Query(String),
+}
+
+/// Reads a registry's base URL; a trailing `/` is left out.
+pub fn registry_url(text: &str) -> Result<Url, UrlError> {
+    if text.contains("${") || text.starts_with('$') {
+        return Err(UrlError::Variable(text.to_owned()));
+    }
+    let mut url = Url::parse(text)
+        .map_err(|error| UrlError::Syntax { text: text.to_owned(), reason: error.to_string() })?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(UrlError::Scheme(text.to_owned()));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(UrlError::Credentials);
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(UrlError::Query(text.to_owned()));
+    }
+    let path = url.path().trim_end_matches('/').to_owned();
+    url.set_path(&path);
+    Ok(url)
+}
+
+/// A registry's base URL as it is shown and kept: without a trailing `/`.
+pub fn registry_text(url: &Url) -> &str {
+    url.as_str().trim_end_matches('/')
+}
+
+/// Whether a URL's host is this machine.
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+impl Settings {
+    /// The registry that `name` is asked for at: its scope's, and no other, where the user routed
+    /// the scope; else the one that was chosen.
+    ///
+    /// A name never falls through from one registry to another: whoever publishes a like name
+    /// elsewhere is not asked.
+    pub fn registry_for(&self, name: &QualifiedName) -> Result<RegistryChoice, Error> {
+        match name.scope().and_then(|scope| self.routes.get(scope)) {
+            Some(url) => Ok(RegistryChoice { url: url.clone(), chosen: Chosen::ByUser }),
+            None => self.chosen_registry(),
+        }
+    }
+
+    /// The registry of names without a route of their own; `no_registry` where there is none.
+    pub fn chosen_registry(&self) -> Result<RegistryChoice, Error> {
+        self.registry.clone().ok_or_else(|| {
+            Error::new(Kind::Failed, "no_registry", "no registry is configured").with_hint(
+                "give one with `--registry URL`, in `SKILLPKG_REGISTRY`, or as \
+                 `registry = \"URL\"` in the configuration file",
+            )
+        })
+    }
+
+    /// The choice of a registry whose URL stands in a file, such as a lockfile: the user's where it
+    /// is one that the user chose or routed a scope to, else the project's, so that no token of
+    /// the environment goes there.
+    pub fn registry_at(&self, url: &Url) -> RegistryChoice {
+        let by_user = self
+            .registry
+            .iter()
+            .any(|choice| choice.chosen == Chosen::ByUser && choice.url == *url)
+            || self.routes.values().any(|route| route == url);
+        let chosen = if by_user { Chosen::ByUser } else { Chosen::ByProject };
+        RegistryChoice { url: url.clone(), chosen }
+    }
+
+    /// The URL that a flag, the environment or the configuration means: a URL, or the name of a
+    /// configured registry.
+    pub fn named_registry(&self, text: &str) -> Result<Url, Error> {
+        if let Some(url) = self.registries.get(text) {
+            return Ok(url.clone());
+        }
+        if text.contains("://") || text.contains('$') {
+            return registry_url(text)
+                .map_err(|error| Error::new(Kind::Usage, "registry_invalid", error.to_string()));
+        }
+        let shown = escape(text);
+        let message = format!("`{shown}` is neither a URL nor the name of a configured registry");
+        let names = self.registries.keys().map(String::as_str);
+        let hint = match nearest(text, names) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None if text.contains(['.', ':']) => {
+                format!("a URL starts with its scheme: `https://{shown}`")
+            }
+            None => format!("name it in the configuration file: `[registries.{shown}]`, `url = …`"),
+        };
+        Err(Error::new(Kind::Usage, "registry_unknown", message).with_hint(hint))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Settings {
+        let mut settings = Settings::new("/h".into(), "/u".into(), "/p".into());
+        settings.registries.insert("corp".to_owned(), registry_url("https://corp.test").unwrap());
+        settings.routes.insert("acme".parse().unwrap(), registry_url("https://corp.test").unwrap());
+        settings
+    }
+
+    #[test]
+    fn a_url_is_kept_without_its_trailing_slash() {
+        for (text, kept) in [
+            ("http://127.0.0.1:7770", "http://127.0.0.1:7770"),
+            ("http://127.0.0.1:7770///", "http://127.0.0.1:7770"),
+            ("HTTPS://Skills.Example.com:443/a/", "https://skills.example.com/a"),
+        ] {
+            assert_eq!(registry_text(&registry_url(text).unwrap()), kept);
+        }
+    }
+
+    #[test]
+    fn what_is_no_registry_is_refused() {
+        for text in [
+            "",
+            "skills.example.com",
+            "ftp://x",
+            "file:///etc",
+            "https://u:p@x",
+            "https://tok@x",
+            "https://x/?a=1",
+            "https://x/#a",
+            "https://${GITHUB_TOKEN}.x",
+            "$REGISTRY",
+        ] {
+            assert!(registry_url(text).is_err(), "{text} was taken");
+        }
+    }
+
+    #[test]
+    fn a_routed_scope_goes_to_its_registry_and_nowhere_else() {
+        let mut settings = settings();
+        let corp = registry_url("https://corp.test").unwrap();
+        let routed: QualifiedName = "acme/waitlist".parse().unwrap();
+        assert_eq!(settings.registry_for(&routed).unwrap().url, corp);
+        assert_eq!(settings.registry_for(&"w".parse().unwrap()).unwrap_err().code, "no_registry");
+        let other = RegistryChoice {
+            url: registry_url("https://project.test").unwrap(),
+            chosen: Chosen::ByProject,
+        };
+        settings.registry = Some(other.clone());
+        assert_eq!(settings.registry_for(&routed).unwrap().url, corp);
+        assert_eq!(settings.registry_for(&"w".parse().unwrap()).unwrap(), other);
+        assert_eq!(settings.registry_at(&corp).chosen, Chosen::ByUser);
+        assert_eq!(settings.registry_at(&other.url).chosen, Chosen::ByProject);
+    }
+
+    #[test]
+    fn a_registry_is_meant_by_its_name_or_its_url() {
+        let settings = settings();
+        assert_eq!(settings.named_registry("corp").unwrap().as_str(), "https://corp.test/");
+        assert_eq!(settings.named_registry("http://x/").unwrap().as_str(), "http://x/");
+        let error = settings.named_registry("crop").unwrap_err();
+        assert_eq!(error.hint.as_deref(), Some("did you mean `corp`?"));
+        let error = settings.named_registry("localhost:7770").unwrap_err();
+        assert!(error.hint.unwrap().contains("https://localhost:7770"));
+    }
+
+    #[test]
+    fn only_this_machine_is_loopback() {
+        for (text, expected) in [
+            ("http://127.0.0.1:1", true),
+            ("http://127.9.9.9", true),
+            ("http://[::1]:1", true),
+            ("http://localhost", true),
+            ("http://localhost.example.com", false),
+            ("http://10.0.0.1", false),
+        ] {
+            assert_eq!(is_loopback(&registry_url(text).unwrap()), expected, "{text}");
+        }
+    }
+}

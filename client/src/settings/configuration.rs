@@ -1,0 +1,330 @@
+//! The user's configuration file.
+
+use std::collections::BTreeMap;
+
+use skillpkg_schema::diagnostic::{escape, nearest};
+use skillpkg_schema::{Diagnostic, Faults, Scope};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use url::Url;
+
+use super::AgentDirectories;
+use super::choice::registry_url;
+
+/// What a configuration file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Configuration {
+    /// `registry`: a URL or a name of [`Configuration::registries`].
+    pub registry: Option<String>,
+    /// `[registries.NAME]`.
+    pub registries: BTreeMap<String, ConfiguredRegistry>,
+    /// `[runners.RUNTIME]`.
+    pub runners: BTreeMap<String, ConfiguredRunner>,
+    /// `[agents.ID]`.
+    pub agents: BTreeMap<String, AgentDirectories>,
+    /// `use` of `[agents]`.
+    pub use_agents: Vec<String>,
+}
+
+/// One registry of a configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfiguredRegistry {
+    /// `url`.
+    pub url: Url,
+    /// `scopes`: the scopes whose names go there and nowhere else.
+    pub scopes: Vec<Scope>,
+    /// `ca`: a PEM file, absolute or relative to the configuration file's directory.
+    pub ca: Option<String>,
+    /// `proxy`.
+    pub proxy: Option<Url>,
+}
+
+/// One runner of a configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConfiguredRunner {
+    /// `command`: a process; its words, at least one.
+    Command(Vec<String>),
+    /// `url`: a remote runner.
+    Remote(Url),
+}
+
+/// Reads the text of a configuration file, which messages call `file`.
+///
+/// Answers with the warnings met: a key that is not known is no error, so that a file can be shared
+/// with a later version.
+pub fn parse(text: &str, file: &str) -> Result<(Configuration, Vec<Diagnostic>), Faults> {
+    let root = DeTable::parse(text).map_err(|error| syntax_fault(text, file, &error))?;
+    let mut reader = Reader { text, file, diagnostics: Vec::new() };
+    let configuration = reader.configuration(root.get_ref());
+    Faults::check(configuration, reader.diagnostics)
+}
+
+/// The fault of a text that is no TOML.
+pub(super) fn syntax_fault(text: &str, file: &str, error: &toml::de::Error) -> Diagnostic {
+    let message = format!("this is not TOML: {}", escape(error.message()));
+    let fault = Diagnostic::error("configuration_syntax", message).in_file(file);
+    match error.span() {
+        Some(span) => {
+            let (line, column) = place(text, span.start);
+            fault.at_line(line).at_column(column)
+        }
+        None => fault,
+    }
+}
+
+/// Line and column, in characters, of a byte of `text`; both from 1.
+pub(super) fn place(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+    let column = before.chars().rev().take_while(|character| *character != '\n').count() + 1;
+    (line, column)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    file: &'a str,
+    diagnostics: Vec<Diagnostic>,
+}
+
+type Value<'a> = Spanned<DeValue<'a>>;
+
+impl Reader<'_> {
+    fn configuration(&mut self, root: &DeTable<'_>) -> Configuration {
+        self.know(root, "", &["registry", "registries", "runners", "agents"]);
+        let mut configuration = Configuration {
+            registry: root.get("registry").and_then(|value| self.text(value, "registry")),
+            ..Configuration::default()
+        };
+        for (name, value) in self.tables(root, "registries") {
+            if let Some(registry) = self.registry(&name, value) {
+                configuration.registries.insert(name, registry);
+            }
+        }
+        for (runtime, value) in self.tables(root, "runners") {
+            if let Some(runner) = self.runner(&runtime, value) {
+                configuration.runners.insert(runtime, runner);
+            }
+        }
+        for (id, value) in self.tables(root, "agents") {
+            if id == "use" {
+                configuration.use_agents = self.texts(value, "agents.use").unwrap_or_default();
+            } else if let Some(directories) = self.agent(&id, value) {
+                configuration.agents.insert(id, directories);
+            }
+        }
+        configuration
+    }
+
+    fn registry(&mut self, name: &str, value: &Value<'_>) -> Option<ConfiguredRegistry> {
+        let at = format!("registries.{}", escape(name));
+        let table = self.table(value, &at)?;
+        self.know(table, &at, &["url", "scopes", "ca", "proxy"]);
+        let url = table.get("url").and_then(|url| self.url(url, &format!("{at}.url")));
+        if !table.contains_key("url") {
+            self.error("configuration_incomplete", value, format!("`{at}` has no `url`"));
+        }
+        let mut scopes = Vec::new();
+        if let Some(value) = table.get("scopes") {
+            for text in self.texts(value, &format!("{at}.scopes")).unwrap_or_default() {
+                match text.parse() {
+                    Ok(scope) => scopes.push(scope),
+                    Err(error) => {
+                        let error: skillpkg_schema::name::NameError = error;
+                        self.error("configuration_value", value, error.to_string());
+                    }
+                }
+            }
+        }
+        let ca = table.get("ca").and_then(|value| self.text(value, &format!("{at}.ca")));
+        let proxy = table.get("proxy").and_then(|value| self.url(value, &format!("{at}.proxy")));
+        Some(ConfiguredRegistry { url: url?, scopes, ca, proxy })
+    }
+
+    fn runner(&mut self, runtime: &str, value: &Value<'_>) -> Option<ConfiguredRunner> {
+        let at = format!("runners.{}", escape(runtime));
+        let table = self.table(value, &at)?;
+        self.know(table, &at, &["command", "url"]);
+        match (table.get("command"), table.get("url")) {
+            (Some(command), None) => {
+                let words = self.texts(command, &format!("{at}.command"))?;
+                if words.first().is_none_or(String::is_empty) {
+                    let message = format!("`{at}.command` names no program");
+                    self.error("configuration_value", command, message);
+                    return None;
+                }
+                Some(ConfiguredRunner::Command(words))
+            }
+            (None, Some(url)) => self.url(url, &format!("{at}.url")).map(ConfiguredRunner::Remote),
+            _ => {
+                let message = format!("`{at}` needs either `command` or `url`");
+                self.error("configuration_incomplete", value, message);
+                None
+            }
+        }
+    }
+
+    fn agent(&mut self, id: &str, value: &Value<'_>) -> Option<AgentDirectories> {
+        let at = format!("agents.{}", escape(id));
+        let table = self.table(value, &at)?;
+        self.know(table, &at, &["project", "global"]);
+        let mut directory =
+            |key: &str| table.get(key).and_then(|value| self.text(value, &format!("{at}.{key}")));
+        Some(AgentDirectories { project: directory("project"), global: directory("global") })
+    }
+
+    /// The members of the table under `key`; none where it is absent.
+    fn tables<'t, 'i>(&mut self, root: &'t DeTable<'i>, key: &str) -> Vec<(String, &'t Value<'i>)> {
+        let Some(table) = root.get(key).and_then(|value| self.table(value, key)) else {
+            return Vec::new();
+        };
+        table.iter().map(|(name, value)| (name.get_ref().to_string(), value)).collect()
+    }
+
+    fn table<'t, 'i>(&mut self, value: &'t Value<'i>, at: &str) -> Option<&'t DeTable<'i>> {
+        let table = value.get_ref().as_table();
+        if table.is_none() {
+            self.other_type(value, at, "a table");
+        }
+        table
+    }
+
+    fn text(&mut self, value: &Value<'_>, at: &str) -> Option<String> {
+        let text = value.get_ref().as_str().map(str::to_owned);
+        if text.is_none() {
+            self.other_type(value, at, "a text in quotes");
+        }
+        text
+    }
+
+    fn texts(&mut self, value: &Value<'_>, at: &str) -> Option<Vec<String>> {
+        let Some(items) = value.get_ref().as_array() else {
+            self.other_type(value, at, "a list of texts");
+            return None;
+        };
+        items.iter().map(|item| self.text(item, at)).collect()
+    }
+
+    fn url(&mut self, value: &Value<'_>, at: &str) -> Option<Url> {
+        let text = self.text(value, at)?;
+        registry_url(&text)
+            .map_err(|error| self.error("configuration_value", value, format!("`{at}`: {error}")))
+            .ok()
+    }
+
+    fn other_type(&mut self, value: &Value<'_>, at: &str, expected: &str) {
+        let found = value.get_ref().type_str();
+        let message = format!("`{at}` is of type {found}; expected {expected}");
+        self.error("configuration_value", value, message);
+    }
+
+    fn error(&mut self, code: &str, value: &Value<'_>, message: String) {
+        let (line, column) = place(self.text, value.span().start);
+        let error = Diagnostic::error(code, message).in_file(self.file);
+        self.diagnostics.push(error.at_line(line).at_column(column));
+    }
+
+    /// Warns of each key that is none of `known`.
+    fn know(&mut self, table: &DeTable<'_>, at: &str, known: &[&str]) {
+        for key in table.keys() {
+            let name = key.get_ref().as_ref();
+            if known.contains(&name) {
+                continue;
+            }
+            let within = if at.is_empty() { String::new() } else { format!(" in `{at}`") };
+            let message = format!("`{}` is not a known key{within}", escape(name));
+            let (line, column) = place(self.text, key.span().start);
+            let hint = match nearest(name, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known are `{}`", known.join("`, `")),
+            };
+            let warning = Diagnostic::warning("configuration_unknown_key", message);
+            let warning = warning.in_file(self.file).at_line(line).at_column(column);
+            self.diagnostics.push(warning.with_hint(hint));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_file_is_read() {
+        let text = r#"
+registry = "corp"
+[registries.corp]
+url = "https://skills.corp.test/"
+scopes = ["acme", "tools"]
+ca = "corp.pem"
+proxy = "http://proxy.corp.test:3128"
+[runners.python]
+command = ["python3", "-B"]
+[runners.wasm]
+url = "https://run.corp.test"
+[agents]
+use = ["claude-code"]
+[agents.mine]
+project = ".mine/skills"
+"#;
+        let (read, warnings) = parse(text, "config.toml").unwrap();
+        assert_eq!(warnings, []);
+        assert_eq!(read.registry.as_deref(), Some("corp"));
+        let corp = &read.registries["corp"];
+        assert_eq!(corp.url.as_str(), "https://skills.corp.test/");
+        assert_eq!(corp.scopes.iter().map(Scope::as_str).collect::<Vec<_>>(), ["acme", "tools"]);
+        assert_eq!(corp.ca.as_deref(), Some("corp.pem"));
+        assert_eq!(corp.proxy.as_ref().unwrap().as_str(), "http://proxy.corp.test:3128/");
+        let python = ConfiguredRunner::Command(vec!["python3".to_owned(), "-B".to_owned()]);
+        assert_eq!(read.runners["python"], python);
+        assert!(matches!(read.runners["wasm"], ConfiguredRunner::Remote(_)));
+        assert_eq!(read.use_agents, ["claude-code"]);
+        assert_eq!(read.agents["mine"].project.as_deref(), Some(".mine/skills"));
+    }
+
+    #[test]
+    fn an_unknown_key_is_told_with_its_line_and_the_nearest_one() {
+        let text = "\nregistri = \"x\"\n[registries.a]\nurl = \"https://a\"\nscope = []\n";
+        let (read, warnings) = parse(text, "config.toml").unwrap();
+        assert_eq!(read.registry, None);
+        let told: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "config.toml:2:1: `registri` is not a known key\n  hint: did you mean `registry`?",
+                "config.toml:5:1: `scope` is not a known key in `registries.a`\n  hint: did you \
+                 mean `scopes`?",
+            ]
+        );
+    }
+
+    #[test]
+    fn every_wrong_value_is_told_with_its_place() {
+        for (text, mentions) in [
+            ("registry = 1", "config.toml:1:12: `registry` is of type integer"),
+            ("registries = []", "config.toml:1:14: `registries` is of type array"),
+            ("[registries.a]\nscopes = []", "`registries.a` has no `url`"),
+            ("[registries.a]\nurl = \"ftp://x\"", "config.toml:2:7: `registries.a.url`"),
+            ("[registries.a]\nurl = \"https://${TOKEN}@x\"", "not expanded"),
+            ("[registries.a]\nurl = \"https://x\"\nscopes = [\"A\"]", "`a` would be"),
+            ("[runners.p]\ncommand = []", "names no program"),
+            ("[runners.p]", "either `command` or `url`"),
+            ("[agents]\nuse = \"x\"", "expected a list of texts"),
+            ("a = ", "config.toml:1:"),
+            ("registry = \"\u{1b}[31m", "not TOML"),
+        ] {
+            let faults = parse(text, "config.toml").unwrap_err();
+            let told = faults.to_string();
+            assert!(told.contains(mentions), "{text}: {told}");
+            assert!(!told.contains('\u{1b}'));
+        }
+        let faults = parse("registry = 1\n[runners]\np = 2\n", "c").unwrap_err();
+        assert_eq!(faults.diagnostics().len(), 2);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "[a-z\\[\\]=\"{}.\\n #\u{e9}]{0,60}") {
+            let _ = parse(&text, "config.toml");
+        }
+    }
+}
