@@ -1,5 +1,9 @@
 //! Resources and scripts: what `skill.json` declares beside `SKILL.md`.
 
+mod file;
+mod name;
+mod script;
+
 use std::time::Duration;
 
 use crate::contract::Contract;
@@ -56,9 +60,19 @@ pub struct Script {
 
 /// Reads `skill.json` of `tree`; a tree without one has no resources and no scripts.
 ///
-/// Answers with the warnings met. Checks names within resources and scripts; whoever reads the
-/// whole skill checks them against the tools.
+/// Answers with the warnings met. Every fault is told with its line, column and JSON pointer, up to
+/// [`MOST_FAULTS`]. Checks names within resources and scripts; whoever reads the whole skill checks
+/// them against the tools.
+///
+/// Under [`Rules::Compatible`] a missing description is made of the file's name, every file under
+/// `references/` is a resource, and a key that is not known in a script's entry is a warning.
 pub fn read(tree: &dyn Tree, rules: Rules) -> Result<(Capabilities, Vec<Diagnostic>), Faults> {
-    let _ = (tree, rules);
-    todo!()
+    let (capabilities, diagnostics) = file::read(tree, rules);
+    Faults::check(capabilities, diagnostics)
 }
+
+/// How many faults of one `skill.json` are told: past them the file is not what it was meant to be.
+pub const MOST_FAULTS: usize = 100;
+
+#[cfg(test)]
+mod tests;

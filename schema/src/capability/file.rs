@@ -1,0 +1,347 @@
+//! `skill.json`: its text, its keys, its resources.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+
+use super::{Capabilities, MOST_FAULTS, Resource, name, script};
+use crate::contract::Contract;
+use crate::diagnostic::{Diagnostic, escape, nearest};
+use crate::json::{self, Bounds, Node, Pointer};
+use crate::limits::{MAX_CAPABILITY_FILE_BYTES, MAX_FILES, MAX_PATH_DEPTH};
+use crate::path::SkillPath;
+use crate::skill::Rules;
+use crate::tree::{Entry, Tree};
+
+/// The name of the file.
+pub(super) const FILE: &str = "skill.json";
+/// Where `--compat` finds resources that nobody declared.
+const REFERENCES: &str = "references";
+const KEYS: [&str; 2] = ["resources", "scripts"];
+/// Deep enough for a contract, which is the deepest thing in the file.
+const DEPTH: usize = 100;
+
+/// What the file and the tree declare, and every fault and warning met.
+pub(super) fn read(tree: &dyn Tree, rules: Rules) -> (Capabilities, Vec<Diagnostic>) {
+    let mut capabilities = Capabilities::default();
+    let text = match text_of(tree) {
+        Ok(text) => text,
+        Err(fault) => return (capabilities, vec![*fault]),
+    };
+    let parsed = text.as_deref().map(|text| json::parse_node(text, &bounds()));
+    let mut reader = Reader {
+        tree,
+        rules,
+        text: text.as_deref().unwrap_or_default(),
+        path: Pointer::default(),
+        diagnostics: Vec::new(),
+        contracts: HashMap::new(),
+    };
+    match &parsed {
+        None => {}
+        Some(Ok(node)) => reader.root(node, &mut capabilities),
+        Some(Err(error)) => {
+            let message = format!("`{FILE}` is not read as JSON: {}", error.reason);
+            let place = (error.line, error.column);
+            reader.report(Diagnostic::error("invalid_json", message), FILE, Some(place));
+        }
+    }
+    if rules == Rules::Compatible {
+        reader.undeclared_references(&mut capabilities);
+    }
+    capabilities.resources.sort_by(|left, right| left.name.cmp(&right.name));
+    capabilities.scripts.sort_by(|left, right| left.name.cmp(&right.name));
+    for collision in name::collisions(&capabilities) {
+        let message = format!(
+            "`{}` and `{}` are both the capability `{}`",
+            escape(collision.first.as_str()),
+            escape(collision.second.as_str()),
+            collision.name
+        );
+        let hint = "rename one of the files: a capability is named by its file's stem";
+        let fault = Diagnostic::error("capability_collision", message).with_hint(hint);
+        reader.report(fault, FILE, None);
+    }
+    (capabilities, reader.diagnostics)
+}
+
+fn bounds() -> Bounds {
+    let bytes = usize::try_from(MAX_CAPABILITY_FILE_BYTES).unwrap_or(usize::MAX);
+    Bounds { bytes, depth: DEPTH, nodes: bytes }
+}
+
+/// The text of the file; [`None`] where there is none.
+fn text_of(tree: &dyn Tree) -> Result<Option<String>, Box<Diagnostic>> {
+    let fault = |message: String| {
+        Box::new(Diagnostic::error("capability_file_unreadable", message).in_file(FILE))
+    };
+    let unreadable =
+        |error: &io::Error| fault(format!("cannot be read: {}", escape(&error.to_string())));
+    match tree.entry(FILE).map_err(|error| unreadable(&error))? {
+        None => return Ok(None),
+        Some(Entry::File { .. }) => {}
+        Some(other) => return Err(fault(format!("`{FILE}` is {}", not_a_file(other)))),
+    }
+    let bytes = tree.read(FILE, MAX_CAPABILITY_FILE_BYTES).map_err(|error| unreadable(&error))?;
+    String::from_utf8(bytes).map(Some).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        fault(format!("it is not UTF-8: the byte at offset {offset} is none"))
+    })
+}
+
+/// What stands where a regular file is wanted.
+pub(super) fn not_a_file(entry: Entry) -> &'static str {
+    match entry {
+        Entry::Link => "a link, and links are never followed",
+        Entry::Directory => "a directory, not a file",
+        Entry::File { .. } | Entry::Special => "not a regular file",
+    }
+}
+
+/// Reads the file and collects what is wrong with it.
+pub(super) struct Reader<'a> {
+    pub(super) tree: &'a dyn Tree,
+    pub(super) rules: Rules,
+    pub(super) text: &'a str,
+    /// Where in the file the reader is.
+    pub(super) path: Pointer<'a>,
+    diagnostics: Vec<Diagnostic>,
+    /// Contracts that were referred to, so that each is compiled once; [`None`] where one is
+    /// refused, which is told once.
+    pub(super) contracts: HashMap<SkillPath, Option<Contract>>,
+}
+
+impl<'a> Reader<'a> {
+    /// Adds a diagnostic, at line and column of `file` where they are known.
+    pub(super) fn report(
+        &mut self,
+        diagnostic: Diagnostic,
+        file: &str,
+        place: Option<(usize, usize)>,
+    ) {
+        if self.is_full() {
+            return;
+        }
+        let mut diagnostic = diagnostic.in_file(file);
+        if let Some((line, column)) = place {
+            diagnostic = diagnostic.at_line(line).at_column(column);
+        }
+        self.diagnostics.push(diagnostic);
+        if self.is_full() {
+            let message = format!("more than {MOST_FAULTS} faults; the others are not told");
+            self.diagnostics.push(Diagnostic::error("too_many_faults", message).in_file(FILE));
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.diagnostics.len() >= MOST_FAULTS
+    }
+
+    /// Adds a diagnostic about what stands at the byte `offset` of the file.
+    pub(super) fn report_at(&mut self, diagnostic: Diagnostic, offset: usize) {
+        if self.is_full() {
+            return;
+        }
+        let pointer = escape(&self.path.to_string());
+        let message = format!("{} (at `{pointer}`)", diagnostic.message);
+        let place = json::place(self.text, offset);
+        self.report(Diagnostic { message, ..diagnostic }, FILE, Some(place));
+    }
+
+    /// Adds an error about what stands at the byte `offset` of the file.
+    pub(super) fn fault(&mut self, code: &str, message: impl Into<String>, offset: usize) {
+        self.report_at(Diagnostic::error(code, message), offset);
+    }
+
+    fn root(&mut self, node: &'a Node, capabilities: &mut Capabilities) {
+        let Some(members) = node.members() else {
+            self.fault("wrong_type", format!("`{FILE}` must hold an object"), node.start);
+            return;
+        };
+        for member in members {
+            self.path.push_key(&member.key);
+            let entries = member.node.members();
+            match (member.key.as_str(), entries) {
+                ("resources" | "scripts", None) => {
+                    let message = format!("`{}` must be an object of paths", member.key);
+                    self.fault("wrong_type", message, member.node.start);
+                }
+                ("resources", Some(entries)) => {
+                    for entry in entries {
+                        self.path.push_key(&entry.key);
+                        capabilities.resources.extend(self.resource(
+                            &entry.key,
+                            entry.start,
+                            &entry.node,
+                        ));
+                        self.path.pop();
+                    }
+                }
+                ("scripts", Some(entries)) => {
+                    for entry in entries {
+                        self.path.push_key(&entry.key);
+                        let read = script::read(self, &entry.key, entry.start, &entry.node);
+                        capabilities.scripts.extend(read);
+                        self.path.pop();
+                    }
+                }
+                (key, _) => self.unknown_key(key, &KEYS, member.start, Diagnostic::warning),
+            }
+            self.path.pop();
+        }
+    }
+
+    /// Tells of a key that is not among `known`.
+    pub(super) fn unknown_key(
+        &mut self,
+        key: &str,
+        known: &[&'static str],
+        offset: usize,
+        severity: fn(&str, String) -> Diagnostic,
+    ) {
+        let mut diagnostic =
+            severity("unknown_key", format!("the key `{}` is not known", escape(key)));
+        diagnostic = diagnostic.with_hint(match nearest(key, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => {
+                let known: Vec<String> = known.iter().map(|key| format!("`{key}`")).collect();
+                format!("the keys are {}", known.join(", "))
+            }
+        });
+        self.report_at(diagnostic, offset);
+    }
+
+    fn resource(&mut self, key: &'a str, offset: usize, node: &'a Node) -> Option<Resource> {
+        let path = self.file_of_skill(key, offset);
+        let description = match node.text() {
+            Some(text) => self.description(text, "resource", key, node.start),
+            None => {
+                let message =
+                    format!("the resource `{}` must be its description, a string", escape(key));
+                self.fault("wrong_type", message, node.start);
+                None
+            }
+        };
+        let (path, description) = (path?, description?);
+        Some(Resource { name: name::of_resource(&path), description, path })
+    }
+
+    /// The description given, or under `--compat` one made of the file's name.
+    pub(super) fn description(
+        &mut self,
+        given: &str,
+        kind: &str,
+        key: &str,
+        offset: usize,
+    ) -> Option<String> {
+        if !given.trim().is_empty() {
+            return Some(given.to_owned());
+        }
+        let message = format!("the {kind} `{}` has no description", escape(key));
+        if self.rules == Rules::Strict {
+            let hint = "say in a sentence what it is for: a model chooses by it";
+            let fault = Diagnostic::error("missing_description", message).with_hint(hint);
+            self.report_at(fault, offset);
+            return None;
+        }
+        let made = description_of(kind, key);
+        let warning = Diagnostic::warning(
+            "derived_description",
+            format!("{message}: took `{}`", escape(&made)),
+        );
+        self.report_at(warning, offset);
+        Some(made)
+    }
+
+    /// The path `text` of a regular file of the skill.
+    pub(super) fn file_of_skill(&mut self, text: &str, offset: usize) -> Option<SkillPath> {
+        let path: SkillPath = match text.parse() {
+            Ok(path) => path,
+            Err(error) => {
+                let hint =
+                    "write it relative to the skill's directory, such as `references/guide.md`";
+                let fault = Diagnostic::error("invalid_path", error.to_string()).with_hint(hint);
+                self.report_at(fault, offset);
+                return None;
+            }
+        };
+        let shown = escape(text);
+        match self.tree.entry(text) {
+            Ok(Some(Entry::File { .. })) => return Some(path),
+            Ok(Some(Entry::Link)) => {
+                let message = format!("`{shown}` is {}", not_a_file(Entry::Link));
+                self.fault("link_refused", message, offset);
+            }
+            Ok(Some(other)) => {
+                self.fault("not_a_file", format!("`{shown}` is {}", not_a_file(other)), offset);
+            }
+            Ok(None) => {
+                self.fault("missing_file", format!("the skill has no file `{shown}`"), offset);
+            }
+            Err(error) => {
+                let reason = escape(&error.to_string());
+                self.fault(
+                    "unreadable_file",
+                    format!("`{shown}` cannot be read: {reason}"),
+                    offset,
+                );
+            }
+        }
+        None
+    }
+
+    /// Adds every file under `references/` that is no resource yet.
+    fn undeclared_references(&mut self, capabilities: &mut Capabilities) {
+        let declared: HashSet<SkillPath> =
+            capabilities.resources.iter().map(|resource| resource.path.clone()).collect();
+        let mut directories = match self.tree.entry(REFERENCES) {
+            Ok(Some(Entry::Directory)) => vec![REFERENCES.to_owned()],
+            _ => return,
+        };
+        let mut found = 0;
+        while let Some(directory) = directories.pop() {
+            let entries = match self.tree.list(&directory) {
+                Ok(entries) => entries,
+                Err(error) => {
+                    let message = format!("cannot be listed: {}", escape(&error.to_string()));
+                    self.report(Diagnostic::error("unreadable_file", message), &directory, None);
+                    continue;
+                }
+            };
+            for (name, entry) in entries {
+                let text = format!("{directory}/{name}");
+                found += 1;
+                if found > MAX_FILES || text.split('/').count() > MAX_PATH_DEPTH {
+                    let message =
+                        format!("more than {MAX_FILES} files, or more than {MAX_PATH_DEPTH} deep");
+                    self.report(Diagnostic::error("too_many_files", message), REFERENCES, None);
+                    return;
+                }
+                match entry {
+                    Entry::Directory => directories.push(text),
+                    Entry::File { .. } => match text.parse::<SkillPath>() {
+                        Ok(path) if declared.contains(&path) => {}
+                        Ok(path) => capabilities.resources.push(Resource {
+                            name: name::of_resource(&path),
+                            description: description_of("resource", path.as_str()),
+                            path,
+                        }),
+                        Err(error) => {
+                            let fault = Diagnostic::error("invalid_path", error.to_string());
+                            self.report(fault, &text, None);
+                        }
+                    },
+                    other => {
+                        let message = format!("it is {}", not_a_file(other));
+                        self.report(Diagnostic::error("link_refused", message), &text, None);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A description made of the file's name.
+fn description_of(kind: &str, path: &str) -> String {
+    let verb = if kind == "script" { "Runs" } else { "Reads" };
+    format!("{verb} `{}`.", path.rsplit('/').next().unwrap_or(path))
+}
