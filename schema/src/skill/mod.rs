@@ -1,15 +1,39 @@
 //! Hard skills and Agent Skills: `SKILL.md` and what it declares.
 
-use std::collections::BTreeMap;
+mod answer;
+mod coerce;
+mod compile;
+mod fence;
+mod frontmatter;
+mod includes;
+mod number;
+mod packing;
+mod param;
+mod parse;
+mod programs;
+mod reading;
+mod repair;
+mod report;
+mod requires;
+mod resolve;
+mod run;
+mod schema;
+mod tool;
+mod yaml;
+
+pub use compile::compile;
+pub use parse::parse;
+pub use programs::programs;
+pub use resolve::{Answer, Call, ResolveError, resolve};
 
 use serde::{Deserialize, Serialize};
 
 use crate::capability::Capabilities;
-use crate::diagnostic::{Diagnostic, Faults};
+use crate::diagnostic::Diagnostic;
 use crate::json::Json;
 use crate::manifest::Requires;
 use crate::path::SkillPath;
-use crate::tree::Tree;
+use parse::{Located, parse_located};
 
 /// Which kind of `SKILL.md` it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -129,13 +153,6 @@ impl Run {
     }
 }
 
-impl Tool {
-    /// The JSON Schema of the arguments: closed, as Anthropic, OpenAI and MCP take it.
-    pub fn schema(&self) -> Json {
-        todo!()
-    }
-}
-
 /// A skill as its files say: `SKILL.md`, the expanded includes, `skill.json`.
 #[derive(Debug, Clone)]
 pub struct Skill {
@@ -143,77 +160,14 @@ pub struct Skill {
     pub file: SkillFile,
     /// Files that `includes` names, sorted by bytes, without `SKILL.md`.
     pub included: Vec<SkillPath>,
+    /// Every file that is packed, sorted by bytes, `SKILL.md` among them: it and what `includes`
+    /// names; without `includes`, `SKILL.md` alone of a hard skill and, of an Agent Skill, the
+    /// whole directory less what `.skillignore` names, `.git`, and what tools leave behind.
+    pub packed: Vec<SkillPath>,
     /// Resources and scripts.
     pub capabilities: Capabilities,
     /// What the machine must have.
     pub requires: Requires,
     /// Warnings of every part.
     pub warnings: Vec<Diagnostic>,
-}
-
-impl Skill {
-    /// Reads the skill in `tree`.
-    ///
-    /// Checks what only the files can tell: that includes are there and hold no link, that programs
-    /// with a relative path are among the files, that resources and scripts are, that no two
-    /// capabilities share a name.
-    pub fn read(tree: &dyn Tree, rules: Rules) -> Result<Self, Faults> {
-        let _ = (tree, rules);
-        todo!()
-    }
-}
-
-/// Parses the bytes of a `SKILL.md`; `file` is what messages call it.
-pub fn parse(source: &[u8], file: &str) -> Result<SkillFile, Faults> {
-    let _ = (source, file);
-    todo!()
-}
-
-/// The programs that `tools` start, in order of first appearance.
-pub fn programs(tools: &[Tool]) -> Vec<Program> {
-    let _ = tools;
-    todo!()
-}
-
-/// The system text: the rendered prose, the call protocol, the catalogue of tools.
-pub fn compile(skill: &SkillFile) -> String {
-    let _ = skill;
-    todo!()
-}
-
-/// A model's answer.
-#[derive(Debug, Clone, Copy)]
-pub enum Answer<'a> {
-    /// What it wrote.
-    Text(&'a str),
-    /// A call that a host has parsed: `{tool|name|id, args|arguments|input|params}`, or the shape
-    /// that Anthropic, OpenAI or MCP sends.
-    Structured(&'a Json),
-}
-
-/// A call of a tool that its schema accepts.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Call {
-    /// The tool's id.
-    pub tool: String,
-    /// The arguments, coerced, defaults filled in.
-    pub args: BTreeMap<String, Json>,
-    /// What to spawn.
-    pub argv: Vec<String>,
-}
-
-/// An answer that calls wrongly, worded for the model.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ResolveError {
-    /// Stable, in `snake_case`.
-    pub code: &'static str,
-    /// Names the tool and the argument, and what was expected.
-    pub message: String,
-}
-
-/// The call in `answer`; [`None`] where a text holds none.
-pub fn resolve(tools: &[Tool], answer: Answer<'_>) -> Result<Option<Call>, ResolveError> {
-    let _ = (tools, answer);
-    todo!()
 }

@@ -1,0 +1,341 @@
+//! Frontmatter: the two dialects, read by one reader.
+
+use serde_json::{Map, Value as JsonValue};
+
+use super::Dialect;
+use super::includes::{self, Include};
+use super::repair::{quote, repair};
+use super::report::{Place, Report, did_you_mean};
+use super::yaml::{self, Cut, Member, Node, Value};
+use crate::diagnostic::{Diagnostic, escape};
+
+/// Most bytes of frontmatter.
+const MAX_BYTES: usize = 128 * 1024;
+/// Most characters of a description by the Agent Skills specification.
+const MAX_DESCRIPTION: usize = 1024;
+/// Every key that one of the dialects knows.
+const KNOWN: [&str; 9] = [
+    "skill",
+    "name",
+    "description",
+    "includes",
+    "version",
+    "license",
+    "compatibility",
+    "metadata",
+    "allowed-tools",
+];
+/// The keys that have a field of their own; the others are kept as they are.
+const FIELDS: [&str; 6] = ["skill", "name", "description", "license", "version", "includes"];
+
+/// The frontmatter of a `SKILL.md`.
+#[derive(Debug)]
+pub(super) struct Frontmatter {
+    pub(super) dialect: Dialect,
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) version: Option<String>,
+    pub(super) license: Option<String>,
+    pub(super) includes: Option<Vec<Include>>,
+    pub(super) metadata: Map<String, JsonValue>,
+}
+
+/// The two parts of a `SKILL.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Parts<'a> {
+    /// What stands between the two `---` lines.
+    pub(super) frontmatter: &'a str,
+    /// What stands after them.
+    pub(super) body: &'a str,
+    /// The line on which the body starts, from 1.
+    pub(super) body_line: usize,
+}
+
+/// Divides the text of a `SKILL.md` at its `---` lines.
+pub(super) fn divide(text: &str) -> Result<Parts<'_>, Diagnostic> {
+    let is_fence = |line: &str| line.trim_end() == "---";
+    let mut lines = text.split_inclusive('\n');
+    let Some(first) = lines.next().filter(|line| is_fence(line)) else {
+        return Err(Diagnostic::error(
+            "frontmatter_missing",
+            "there is no frontmatter: the first line is not `---`",
+        )
+        .at_line(1)
+        .at_column(1)
+        .with_hint("start the file with `---`, `name: …`, `description: …` and `---`, each on its own line"));
+    };
+    let start = first.len();
+    let mut end = start;
+    for (at, line) in lines.enumerate() {
+        if is_fence(line) {
+            let frontmatter = text.get(start..end).unwrap_or_default();
+            let body = text.get(end + line.len()..).unwrap_or_default();
+            return Ok(Parts { frontmatter, body, body_line: at + 3 });
+        }
+        end += line.len();
+    }
+    Err(Diagnostic::error(
+        "frontmatter_unclosed",
+        "the frontmatter never ends: no second `---` line",
+    )
+    .at_line(1)
+    .at_column(1)
+    .with_hint("close it with a line that is `---` alone"))
+}
+
+/// Reads what stands between the `---` lines; [`None`] where an error was added.
+pub(super) fn read(text: &str, report: &mut Report<'_>) -> Option<Frontmatter> {
+    if text.len() > MAX_BYTES {
+        report.add(
+            Diagnostic::error(
+                "frontmatter_too_long",
+                format!("the frontmatter is {} bytes long; the most is {MAX_BYTES}", text.len()),
+            )
+            .at_line(1),
+        );
+        return None;
+    }
+    let members = members(text, report)?;
+    let metadata: Map<String, JsonValue> = members
+        .iter()
+        .filter(|member| !FIELDS.contains(&member.key.as_str()))
+        .map(|member| (member.key.clone(), json(&member.value)))
+        .collect();
+    for member in &members {
+        if !KNOWN.contains(&member.key.as_str()) {
+            report.at(member.place, unknown_key(&member.key));
+        }
+    }
+    let (dialect, name) = name(&members, report);
+    let description = description(&members, report);
+    let license = text_of(&members, "license", report);
+    let version = version(&members, dialect, report);
+    let includes = find(&members, "includes").map(|member| includes::read(member, report));
+    if report.has_errors() {
+        return None;
+    }
+    Some(Frontmatter {
+        dialect,
+        name: name?,
+        description: description?,
+        version,
+        license,
+        includes,
+        metadata,
+    })
+}
+
+/// The keys and values, those lines taken verbatim that are not YAML as they stand.
+fn members(text: &str, report: &mut Report<'_>) -> Option<Vec<Member>> {
+    let (read, repairs) = match yaml::read(text) {
+        Err(error) if error.reason.is_syntax() => {
+            let (repaired, repairs) = repair(text);
+            (yaml::read(&repaired), repairs)
+        }
+        read => (read, Vec::new()),
+    };
+    let (mut members, cuts) = match read {
+        Ok(read) => read,
+        Err(error) => {
+            let mut diagnostic =
+                Diagnostic::error("frontmatter_not_read", error.reason.to_string());
+            if let Some(hint) = error.reason.hint() {
+                diagnostic = diagnostic.with_hint(hint);
+            }
+            report.at(in_file(error.place), diagnostic);
+            return None;
+        }
+    };
+    for repair in repairs {
+        let key = repair.key.map_or_else(String::new, |key| format!(" of `{}`", escape(&key)));
+        report.at(
+            in_file(repair.place),
+            Diagnostic::warning(
+                "frontmatter_verbatim",
+                format!("the value{key} is not YAML as it stands; it was taken verbatim"),
+            )
+            .with_hint(format!("put it in quotes: {}", escape(&repair.quoted))),
+        );
+    }
+    for Cut { place, whole } in cuts {
+        report.at(
+            in_file(place),
+            Diagnostic::warning(
+                "frontmatter_comment",
+                "to YAML the value ends at ` #`; it was taken verbatim, to the end of the line",
+            )
+            .with_hint(format!(
+                "put it in quotes: {}; or move the remark to a line of its own",
+                escape(&quote(&whole))
+            )),
+        );
+    }
+    for member in &mut members {
+        shift(member);
+    }
+    Some(members)
+}
+
+/// The place in the file of a place in the frontmatter: one line, `---`, stands above it.
+fn in_file(place: Place) -> Place {
+    Place { line: place.line + 1, ..place }
+}
+
+fn shift(member: &mut Member) {
+    member.place = in_file(member.place);
+    shift_node(&mut member.value);
+}
+
+fn shift_node(node: &mut Node) {
+    node.place = in_file(node.place);
+    match &mut node.value {
+        Value::Text(_) => {}
+        Value::List(items) => items.iter_mut().for_each(shift_node),
+        Value::Map(members) => members.iter_mut().for_each(shift),
+    }
+}
+
+fn json(node: &Node) -> JsonValue {
+    match &node.value {
+        Value::Text(text) => JsonValue::String(text.clone()),
+        Value::List(items) => items.iter().map(json).collect(),
+        Value::Map(members) => JsonValue::Object(
+            members.iter().map(|one| (one.key.clone(), json(&one.value))).collect(),
+        ),
+    }
+}
+
+fn unknown_key(key: &str) -> Diagnostic {
+    let message = format!("`{}` is no key of a skill; it is kept as metadata", escape(key));
+    let diagnostic = Diagnostic::warning("frontmatter_key", message);
+    match did_you_mean(key, KNOWN) {
+        Some(hint) => diagnostic.with_hint(hint),
+        None => diagnostic,
+    }
+}
+
+fn find<'a>(members: &'a [Member], key: &str) -> Option<&'a Member> {
+    members.iter().find(|member| member.key == key)
+}
+
+/// The text under `key`, trimmed; [`None`] where there is none or nothing in it.
+fn text_of(members: &[Member], key: &str, report: &mut Report<'_>) -> Option<String> {
+    let member = find(members, key)?;
+    match &member.value.value {
+        Value::Text(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+        Value::List(_) | Value::Map(_) => {
+            report.at(
+                member.value.place,
+                Diagnostic::error(
+                    "frontmatter_not_text",
+                    format!("`{key}` is a list or a mapping; a text was expected"),
+                ),
+            );
+            None
+        }
+    }
+}
+
+fn name(members: &[Member], report: &mut Report<'_>) -> (Dialect, Option<String>) {
+    let place = |key| find(members, key).map(|member| member.value.place);
+    let skill = text_of(members, "skill", report);
+    let name = text_of(members, "name", report);
+    let dialect = if find(members, "skill").is_some() { Dialect::Hard } else { Dialect::Agent };
+    if let (Some(skill), Some(name), Some(place)) = (&skill, &name, place("name"))
+        && skill != name
+    {
+        report.at(
+            place,
+            Diagnostic::error(
+                "name_conflict",
+                format!("`skill` is `{}` and `name` is `{}`", escape(skill), escape(name)),
+            )
+            .with_hint("make them agree, or keep one of them"),
+        );
+    }
+    let given = skill.or(name);
+    if given.is_none() && !report.has_errors() {
+        let place =
+            place("skill").or_else(|| place("name")).unwrap_or(Place { line: 1, column: 1 });
+        let near = members.iter().find_map(|member| {
+            did_you_mean(&member.key, ["skill", "name"])
+                .filter(|_| !KNOWN.contains(&member.key.as_str()))
+        });
+        report.at(
+            place,
+            Diagnostic::error(
+                "name_missing",
+                "the frontmatter names no skill: `skill` (or `name`) is missing or empty",
+            )
+            .with_hint(near.unwrap_or_else(|| {
+                "add `skill: …` for a hard skill, `name: …` for an Agent Skill".to_owned()
+            })),
+        );
+    }
+    (dialect, given)
+}
+
+fn description(members: &[Member], report: &mut Report<'_>) -> Option<String> {
+    let member = find(members, "description");
+    let place = member.map_or(Place { line: 1, column: 1 }, |member| member.value.place);
+    let is_text = member.is_none_or(|member| matches!(member.value.value, Value::Text(_)));
+    let description = text_of(members, "description", report);
+    match &description {
+        None if is_text => report.at(
+            place,
+            Diagnostic::error(
+                "description_missing",
+                "the frontmatter has no `description`, or nothing in it",
+            )
+            .with_hint("say what the skill does and when to use it: a model chooses it by that"),
+        ),
+        Some(text) if text.chars().count() > MAX_DESCRIPTION => report.at(
+            place,
+            Diagnostic::warning(
+                "description_long",
+                format!(
+                    "`description` is {} characters long; agents read at most {MAX_DESCRIPTION}",
+                    text.chars().count()
+                ),
+            ),
+        ),
+        _ => {}
+    }
+    description
+}
+
+/// `version` or `metadata.version`; where both stand and differ, the dialect's own one.
+fn version(members: &[Member], dialect: Dialect, report: &mut Report<'_>) -> Option<String> {
+    let top = text_of(members, "version", report);
+    let nested = match find(members, "metadata").map(|member| &member.value.value) {
+        Some(Value::Map(members)) => match find(members, "version") {
+            Some(Member { value: Node { value: Value::Text(text), .. }, .. }) => {
+                Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    if let (Some(top), Some(nested), Some(member)) = (&top, &nested, find(members, "version"))
+        && top != nested
+    {
+        let taken = if dialect == Dialect::Hard { top } else { nested };
+        report.at(
+            member.value.place,
+            Diagnostic::warning(
+                "version_conflict",
+                format!(
+                    "`version` is `{}` and `metadata.version` is `{}`; `{}` is taken",
+                    escape(top),
+                    escape(nested),
+                    escape(taken)
+                ),
+            )
+            .with_hint("keep one of them"),
+        );
+    }
+    match dialect {
+        Dialect::Hard => top.or(nested),
+        Dialect::Agent => nested.or(top),
+    }
+}

@@ -1,0 +1,155 @@
+//! From the bytes of a `SKILL.md` to what it declares.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::frontmatter::{self, Frontmatter};
+use super::includes::Include;
+use super::report::{Place, Report};
+use super::{SkillFile, Tool, fence, tool};
+use crate::diagnostic::{Diagnostic, Faults, escape};
+use crate::limits::MAX_SKILL_FILE_BYTES;
+
+/// A parsed file, and where its includes stand.
+pub(super) struct Located {
+    pub(super) file: SkillFile,
+    pub(super) includes: Option<Vec<Include>>,
+}
+
+/// Parses the bytes of a `SKILL.md`; `file` is what messages call it.
+///
+/// A byte-order mark and CRLF line ends are read over. Tells every fault it finds, up to a hundred.
+pub fn parse(source: &[u8], file: &str) -> Result<SkillFile, Faults> {
+    parse_located(source, file).map(|located| located.file)
+}
+
+pub(super) fn parse_located(source: &[u8], file: &str) -> Result<Located, Faults> {
+    let mut report = Report::new(file);
+    let read = text(source).and_then(|text| read(&text, &mut report));
+    let located = match read {
+        Ok(located) => located,
+        Err(diagnostic) => {
+            report.add(diagnostic);
+            None
+        }
+    };
+    let (mut located, warnings) = report.check_option(located)?;
+    located.file.warnings = warnings;
+    Ok(located)
+}
+
+/// The text without its byte-order mark, its lines ended by `\n`.
+fn text(source: &[u8]) -> Result<Cow<'_, str>, Diagnostic> {
+    if source.len() as u64 > MAX_SKILL_FILE_BYTES {
+        let message = format!("the file is longer than {MAX_SKILL_FILE_BYTES} bytes");
+        return Err(Diagnostic::error("file_too_long", message)
+            .with_hint("move what is not needed at first into files that the text refers to"));
+    }
+    let text = std::str::from_utf8(source).map_err(|error| {
+        let valid = source.get(..error.valid_up_to()).unwrap_or_default();
+        let place = end_place(&String::from_utf8_lossy(valid));
+        Diagnostic::error("file_not_utf8", "the file is not UTF-8")
+            .at_line(place.line)
+            .at_column(place.column)
+            .with_hint("save it as UTF-8")
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    // YAML takes the text to end there, so that a reader would see more than a program.
+    if let Some((before, _)) = text.split_once('\0') {
+        let place = end_place(before);
+        return Err(Diagnostic::error("file_nul", "the file holds a NUL character")
+            .at_line(place.line)
+            .at_column(place.column)
+            .with_hint("take it out"));
+    }
+    if text.contains('\r') {
+        Ok(text.replace("\r\n", "\n").replace('\r', "\n").into())
+    } else {
+        Ok(text.into())
+    }
+}
+
+/// The place just behind `text`.
+fn end_place(text: &str) -> Place {
+    let line = text.rsplit('\n').next().unwrap_or_default();
+    Place { line: text.matches('\n').count() + 1, column: line.chars().count() + 1 }
+}
+
+fn read(text: &str, report: &mut Report<'_>) -> Result<Option<Located>, Diagnostic> {
+    let parts = frontmatter::divide(text)?;
+    let frontmatter = frontmatter::read(parts.frontmatter, report);
+    if parts.body.trim().is_empty() {
+        report.add(
+            Diagnostic::error("body_empty", "there is nothing after the frontmatter")
+                .at_line(parts.body_line)
+                .with_hint("write what a model should read"),
+        );
+    }
+    let (rendered, tools) = body(parts.body, parts.body_line, report);
+    let Some(frontmatter) = frontmatter.filter(|_| !report.has_errors()) else { return Ok(None) };
+    let Frontmatter { dialect, name, description, version, license, includes, metadata } =
+        frontmatter;
+    let paths = includes
+        .as_ref()
+        .map(|includes| includes.iter().map(|include| include.path.clone()).collect());
+    let file = SkillFile {
+        dialect,
+        name,
+        description,
+        version,
+        license,
+        includes: paths,
+        metadata,
+        rendered,
+        tools,
+        warnings: Vec::new(),
+    };
+    Ok(Some(Located { file, includes }))
+}
+
+/// The prose with each fence collapsed, and the tools.
+fn body(body: &str, first_line: usize, report: &mut Report<'_>) -> (String, Vec<Tool>) {
+    let mut rendered = String::with_capacity(body.len());
+    let mut tools: Vec<Tool> = Vec::new();
+    let mut lines: HashMap<String, usize> = HashMap::new();
+    let mut last = 0;
+    for mut fence in fence::fences(body, &["tool"]) {
+        if report.is_full() {
+            break;
+        }
+        fence.place.line += first_line - 1;
+        for line in &mut fence.lines {
+            line.place.line += first_line - 1;
+        }
+        let Some(tool) = tool::read(&fence, report) else { continue };
+        rendered.push_str(body.get(last..fence.range.start).unwrap_or_default());
+        rendered.push_str("[tool: ");
+        rendered.push_str(&tool.id);
+        rendered.push(']');
+        last = fence.range.end;
+        if let Some(first) = lines.get(&tool.id) {
+            let id = escape(&tool.id);
+            report.at(
+                fence.place,
+                Diagnostic::error(
+                    "tool_twice",
+                    format!("tool `{id}`: the id stands twice, first on line {first}"),
+                )
+                .with_hint("give each tool an id of its own"),
+            );
+        } else {
+            lines.insert(tool.id.clone(), tool.line);
+            tools.push(tool);
+        }
+    }
+    rendered.push_str(body.get(last..).unwrap_or_default());
+    (trimmed(&rendered).to_owned(), tools)
+}
+
+/// Without blank lines before and white space behind; the first line keeps its indentation.
+fn trimmed(text: &str) -> &str {
+    let text = text.trim_end();
+    let blank = text.len() - text.trim_start().len();
+    let first = text.get(..blank).and_then(|blank| blank.rfind('\n')).map_or(0, |end| end + 1);
+    text.get(first..).unwrap_or(text)
+}
