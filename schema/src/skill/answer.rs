@@ -39,10 +39,12 @@ pub(super) fn in_text(tools: &[Tool], text: &str) -> Result<Option<Written>, Res
     if whole.starts_with(['{', '['])
         && let Ok(value) = json::parse(whole, &BOUNDS)
     {
-        return match is_call(tools, &value) {
-            true => only(structured_all(&value)?),
-            false => only(bare_calls(tools, whole)?),
+        let calls = if is_call(tools, &value) {
+            structured_all(&value)?
+        } else {
+            bare_calls(tools, whole)?
         };
+        return only(calls);
     }
     let mut calls = Vec::new();
     let mut outside = String::with_capacity(text.len());

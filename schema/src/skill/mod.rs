@@ -4,10 +4,10 @@ mod answer;
 mod coerce;
 mod compile;
 mod fence;
+mod files;
 mod frontmatter;
 mod includes;
 mod number;
-mod packing;
 mod param;
 mod parse;
 mod programs;
@@ -33,7 +33,6 @@ use crate::diagnostic::Diagnostic;
 use crate::json::Json;
 use crate::manifest::Requires;
 use crate::path::SkillPath;
-use parse::{Located, parse_located};
 
 /// Which kind of `SKILL.md` it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -160,10 +159,6 @@ pub struct Skill {
     pub file: SkillFile,
     /// Files that `includes` names, sorted by bytes, without `SKILL.md`.
     pub included: Vec<SkillPath>,
-    /// Every file that is packed, sorted by bytes, `SKILL.md` among them: it and what `includes`
-    /// names; without `includes`, `SKILL.md` alone of a hard skill and, of an Agent Skill, the
-    /// whole directory less what `.skillignore` names, `.git`, and what tools leave behind.
-    pub packed: Vec<SkillPath>,
     /// Resources and scripts.
     pub capabilities: Capabilities,
     /// What the machine must have.

@@ -33,9 +33,13 @@ pub(super) fn parse_located(source: &[u8], file: &str) -> Result<Located, Faults
             None
         }
     };
-    let (mut located, warnings) = report.check_option(located)?;
-    located.file.warnings = warnings;
-    Ok(located)
+    match located {
+        Some(mut located) => {
+            ((), located.file.warnings) = report.check(())?;
+            Ok(located)
+        }
+        None => Err(report.into_faults()),
+    }
 }
 
 /// The text without its byte-order mark, its lines ended by `\n`.

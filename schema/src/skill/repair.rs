@@ -195,7 +195,7 @@ fn is_open_quote(value: &str) -> bool {
                 rest.next();
             }
             // Closed: text stands behind it, else YAML would have read the line.
-            _ if character == quote => return rest.all(|c| c.is_whitespace()),
+            _ if character == quote => return rest.all(char::is_whitespace),
             _ => {}
         }
     }

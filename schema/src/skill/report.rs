@@ -32,7 +32,7 @@ impl<'a> Report<'a> {
         Self { file, diagnostics: Vec::new(), errors: 0, warnings: 0 }
     }
 
-    /// Adds a diagnostic of this file, unless there are enough of its kind.
+    /// Adds a diagnostic, of this file where it names none, unless there are enough of its kind.
     pub(super) fn add(&mut self, diagnostic: Diagnostic) {
         let (count, most) = match diagnostic.severity {
             Severity::Error => (&mut self.errors, MOST_ERRORS),
@@ -40,7 +40,12 @@ impl<'a> Report<'a> {
         };
         if *count < most {
             *count += 1;
-            self.diagnostics.push(diagnostic.in_file(self.file));
+            let is_placed = diagnostic.file.is_some();
+            self.diagnostics.push(if is_placed {
+                diagnostic
+            } else {
+                diagnostic.in_file(self.file)
+            });
         }
     }
 
@@ -49,9 +54,19 @@ impl<'a> Report<'a> {
         self.add(diagnostic.at_line(place.line).at_column(place.column));
     }
 
+    /// Adds what was found elsewhere.
+    pub(super) fn extend(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
+        diagnostics.into_iter().for_each(|diagnostic| self.add(diagnostic));
+    }
+
     /// Whether an error was added.
     pub(super) fn has_errors(&self) -> bool {
         self.errors > 0
+    }
+
+    /// How many errors were added.
+    pub(super) fn errors(&self) -> usize {
+        self.errors
     }
 
     /// Whether further errors would not be told: a reader may stop.
@@ -64,12 +79,15 @@ impl<'a> Report<'a> {
         Faults::check(value, self.diagnostics)
     }
 
-    /// `value` and the warnings; where it is missing, an error was added.
-    pub(super) fn check_option<T>(self, value: Option<T>) -> Result<(T, Vec<Diagnostic>), Faults> {
-        let (value, diagnostics) = self.check(value)?;
-        value
-            .map(|value| (value, diagnostics))
-            .ok_or_else(|| Diagnostic::error("not_read", "the file could not be read").into())
+    /// Every diagnostic: an error was added.
+    pub(super) fn into_faults(mut self) -> Faults {
+        if !self.has_errors() {
+            self.add(Diagnostic::error("not_read", "the file is not read"));
+        }
+        match self.check(()) {
+            Err(faults) => faults,
+            Ok(_) => Diagnostic::error("not_read", "the file is not read").into(),
+        }
     }
 }
 

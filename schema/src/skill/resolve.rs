@@ -61,8 +61,7 @@ fn bind(tools: &[Tool], written: Written) -> Result<Call, ResolveError> {
         return Err(unknown_tool(tools, &written.tool));
     };
     let args = arguments(tool, written.arguments)?;
-    let argv = argv(tool, &args)?;
-    Ok(Call { tool: tool.id.clone(), args, argv })
+    Ok(Call { argv: words(tool, &args)?, tool: tool.id.clone(), args })
 }
 
 fn unknown_tool(tools: &[Tool], name: &str) -> ResolveError {
@@ -152,12 +151,12 @@ fn unknown_argument(tool: &Tool, name: &str) -> String {
 }
 
 /// The words of `run`, each param replaced inside its word, once.
-fn argv(tool: &Tool, args: &BTreeMap<String, Json>) -> Result<Vec<String>, ResolveError> {
+fn words(tool: &Tool, args: &BTreeMap<String, Json>) -> Result<Vec<String>, ResolveError> {
     let refuse = |code, reason: &str| ResolveError {
         code,
         message: format!("tool `{}`: {reason}", tool.id),
     };
-    let mut argv = Vec::new();
+    let mut words = Vec::new();
     let mut length = 0_usize;
     for parts in tool.run.parts() {
         let mut word = String::new();
@@ -177,10 +176,10 @@ fn argv(tool: &Tool, args: &BTreeMap<String, Json>) -> Result<Vec<String>, Resol
             let reason = "an argument holds a NUL character, which no program can be given";
             return Err(refuse("nul_in_argument", reason));
         }
-        argv.push(word);
+        words.push(word);
     }
-    if argv.first().is_none_or(String::is_empty) {
+    if words.first().is_none_or(String::is_empty) {
         return Err(refuse("no_program", "the program's name came out empty"));
     }
-    Ok(argv)
+    Ok(words)
 }

@@ -1,10 +1,7 @@
-//! Which files of a directory are the skill.
+//! The files that a skill names, and a tree that holds no others.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
-
-use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::Dialect;
 use super::includes::Include;
@@ -14,49 +11,55 @@ use crate::limits::{MAX_FILES, MAX_PATH_DEPTH};
 use crate::path::SkillPath;
 use crate::tree::{Entry, Tree};
 
-/// The file that names, in gitignore's syntax, what an Agent Skill does not pack.
-const IGNORE_FILE: &str = ".skillignore";
-/// Most bytes of it.
-const MAX_IGNORE_BYTES: u64 = 64 * 1024;
-/// A repository's own directory: never part of a skill.
-const GIT: &str = ".git";
-/// What tools leave behind; an Agent Skill does not pack it.
-const DROPPINGS: [&str; 3] = ["__pycache__", ".DS_Store", "node_modules"];
-
-/// The files of a skill.
-#[derive(Debug, Default)]
-pub(super) struct Files {
-    /// What `includes` names, without `SKILL.md`.
-    pub(super) included: BTreeSet<SkillPath>,
-    /// Everything that is packed, `SKILL.md` among it.
-    pub(super) packed: BTreeSet<SkillPath>,
+/// The files that `includes` names, without `SKILL.md`; whatever is no file is told.
+pub(super) fn included(
+    tree: &dyn Tree,
+    includes: &[Include],
+    report: &mut Report<'_>,
+) -> BTreeSet<SkillPath> {
+    let mut files = BTreeSet::new();
+    for include in includes {
+        let mut found = BTreeSet::new();
+        let errors = report.errors();
+        expand(tree, include, &mut found, report);
+        if found.is_empty() && report.errors() == errors {
+            // An archive carries files alone: where it arrives, the directory would be missing.
+            let message = format!("the include `{}` holds no file", escape(&include.path));
+            report.at(
+                include.place,
+                Diagnostic::error("include_empty", message)
+                    .with_hint("put a file in it, or take it out of `includes`"),
+            );
+        }
+        files.append(&mut found);
+    }
+    files.remove(&SkillPath::skill_file());
+    files
 }
 
-/// Finds the files; whatever is no file is told.
-pub(super) fn files(
-    tree: &dyn Tree,
-    dialect: Dialect,
-    includes: Option<&[Include]>,
-    report: &mut Report<'_>,
-) -> Files {
-    let mut files = Files::default();
-    match (includes, dialect) {
-        (Some(includes), _) => {
-            for include in includes {
-                expand(tree, include, &mut files.included, report);
-            }
-            files.included.remove(&SkillPath::skill_file());
-            files.packed.clone_from(&files.included);
+/// Which files of a tree are packed.
+#[derive(Debug)]
+pub(super) enum Packed {
+    /// `SKILL.md` and what `includes` names.
+    Only(BTreeSet<SkillPath>),
+    /// Every file of the tree: what an Agent Skill without `includes` leaves out, whoever packs it
+    /// has left out of the tree.
+    All,
+}
+
+impl Packed {
+    pub(super) fn new(
+        dialect: Dialect,
+        includes: Option<&[Include]>,
+        included: &BTreeSet<SkillPath>,
+    ) -> Self {
+        if includes.is_none() && dialect == Dialect::Agent {
+            return Self::All;
         }
-        (None, Dialect::Hard) => {}
-        (None, Dialect::Agent) => {
-            let ignored = ignored(tree, report);
-            let mut walk = Walk { tree, ignored: Some(&ignored), place: None, report };
-            walk.directory("", 0, &mut files.packed);
-        }
+        let mut files = included.clone();
+        files.insert(SkillPath::skill_file());
+        Self::Only(files)
     }
-    files.packed.insert(SkillPath::skill_file());
-    files
 }
 
 /// The files that one entry of `includes` names.
@@ -66,8 +69,14 @@ fn expand(
     files: &mut BTreeSet<SkillPath>,
     report: &mut Report<'_>,
 ) {
-    let mut walk = Walk { tree, ignored: None, place: Some(include.place), report };
+    let mut walk = Walk { tree, place: include.place, report };
     let path = if include.path == "." { "" } else { &include.path };
+    if !path.is_empty()
+        && let Err(error) = path.parse::<SkillPath>()
+    {
+        walk.add(Diagnostic::error("file_name", error.to_string()));
+        return;
+    }
     // Each step on the way is looked at: a link there leads elsewhere as well.
     let mut end = 0;
     for part in path.split('/').filter(|part| !part.is_empty()) {
@@ -100,53 +109,20 @@ fn expand(
     walk.directory("", 0, files);
 }
 
-fn ignored(tree: &dyn Tree, report: &mut Report<'_>) -> Gitignore {
-    let mut builder = GitignoreBuilder::new("");
-    let text = match tree.entry(IGNORE_FILE) {
-        Ok(Some(Entry::File { .. })) => tree.read(IGNORE_FILE, MAX_IGNORE_BYTES),
-        Ok(_) => return Gitignore::empty(),
-        Err(error) => Err(error),
-    };
-    let refuse = |report: &mut Report<'_>, line: usize, reason: &str| {
-        let message = format!("`{IGNORE_FILE}` line {line}: {}", escape(reason));
-        report.add(Diagnostic::error("ignore_file", message));
-    };
-    match text.map(String::from_utf8) {
-        Ok(Ok(text)) => {
-            for (at, line) in text.lines().enumerate() {
-                if let Err(error) = builder.add_line(None, line) {
-                    refuse(report, at + 1, &error.to_string());
-                }
-            }
-        }
-        Ok(Err(_)) => refuse(report, 1, "it is not UTF-8"),
-        Err(error) => refuse(report, 1, &error.to_string()),
-    }
-    builder.build().unwrap_or_else(|error| {
-        refuse(report, 1, &error.to_string());
-        Gitignore::empty()
-    })
-}
-
 struct Walk<'w, 'r> {
     tree: &'w dyn Tree,
-    ignored: Option<&'w Gitignore>,
-    /// Where the include stands that leads here.
-    place: Option<Place>,
+    /// Where the entry of `includes` stands that leads here.
+    place: Place,
     report: &'w mut Report<'r>,
 }
 
 impl Walk<'_, '_> {
     fn add(&mut self, diagnostic: Diagnostic) {
-        match self.place {
-            Some(place) => self.report.at(place, diagnostic),
-            None => self.report.add(diagnostic),
-        }
+        self.report.at(self.place, diagnostic);
     }
 
     fn refuse(&mut self, code: &str, path: &str, reason: &str) {
-        let what = if self.place.is_some() { "the include " } else { "" };
-        let message = format!("{what}`{}` {reason}", escape(path));
+        let message = format!("the include `{}` {reason}", escape(path));
         let hint = match code {
             "file_is_link" => {
                 Some("put the file itself there: what a link points at is not part of the skill")
@@ -169,13 +145,6 @@ impl Walk<'_, '_> {
         );
     }
 
-    fn is_skipped(&self, path: &str, name: &str, is_directory: bool) -> bool {
-        let Some(ignored) = self.ignored else { return name == GIT };
-        name == GIT
-            || DROPPINGS.contains(&name)
-            || matches!(ignored.matched(path, is_directory), Match::Ignore(_))
-    }
-
     fn directory(&mut self, path: &str, depth: usize, files: &mut BTreeSet<SkillPath>) {
         if depth >= MAX_PATH_DEPTH {
             let reason = format!("holds more than {MAX_PATH_DEPTH} directories inside each other");
@@ -195,9 +164,7 @@ impl Walk<'_, '_> {
             if self.report.is_full() || files.len() > MAX_FILES {
                 return;
             }
-            if !self.is_skipped(&beneath, &name, entry == Entry::Directory) {
-                self.entry(&beneath, entry, depth, files);
-            }
+            self.entry(&beneath, entry, depth, files);
         }
     }
 
@@ -227,31 +194,40 @@ impl Walk<'_, '_> {
 /// Whatever is read through it reads the same from the archive.
 pub(super) struct PackedTree<'t> {
     pub(super) tree: &'t dyn Tree,
-    pub(super) files: &'t BTreeSet<SkillPath>,
+    pub(super) packed: &'t Packed,
 }
 
 impl PackedTree<'_> {
     fn holds(&self, path: &str) -> bool {
-        self.files.iter().any(|file| file.as_str() == path)
+        match self.packed {
+            Packed::All => true,
+            Packed::Only(files) => {
+                path.parse::<SkillPath>().is_ok_and(|path| files.contains(&path))
+            }
+        }
     }
 
     fn holds_directory(&self, path: &str) -> bool {
-        path.is_empty() || self.files.iter().any(|file| file.parents().any(|parent| parent == path))
+        match self.packed {
+            Packed::All => true,
+            Packed::Only(files) => {
+                path.is_empty()
+                    || files.iter().any(|file| file.parents().any(|parent| parent == path))
+            }
+        }
     }
 }
 
 impl Tree for PackedTree<'_> {
     fn entry(&self, path: &str) -> io::Result<Option<Entry>> {
-        let path = path.trim_end_matches('/');
-        if self.holds(path) {
+        if self.holds(path) || self.holds_directory(path) {
             self.tree.entry(path)
         } else {
-            Ok(self.holds_directory(path).then_some(Entry::Directory))
+            Ok(None)
         }
     }
 
     fn list(&self, directory: &str) -> io::Result<Vec<(String, Entry)>> {
-        let directory = directory.trim_end_matches('/');
         let mut names = self.tree.list(directory)?;
         names.retain(|(name, entry)| {
             let path =
