@@ -116,10 +116,11 @@ fn every_case_holds() {
     }
 }
 
-/// Published skills, where they lie beside the project.
+/// Published skills, where they lie beside the project or where `SKILLPKG_CORPUS` says.
 fn published_skills() -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
-    let mut pending = vec![std::path::PathBuf::from("../../shared/corpus")];
+    let corpus = std::env::var_os("SKILLPKG_CORPUS").unwrap_or("../../shared/corpus".into());
+    let mut pending = vec![std::path::PathBuf::from(corpus)];
     while let Some(directory) = pending.pop() {
         for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
             let path = entry.path();

@@ -48,15 +48,16 @@ pub(super) enum Packed {
 }
 
 impl Packed {
+    /// The packed files, where `includes` names `files`.
     pub(super) fn new(
         dialect: Dialect,
         includes: Option<&[Include]>,
-        included: &BTreeSet<SkillPath>,
+        files: &BTreeSet<SkillPath>,
     ) -> Self {
         if includes.is_none() && dialect == Dialect::Agent {
             return Self::All;
         }
-        let mut files = included.clone();
+        let mut files = files.clone();
         files.insert(SkillPath::skill_file());
         Self::Only(files)
     }

@@ -15,6 +15,8 @@ use crate::json::Json;
 const MAX_ARGV_BYTES: usize = 2 * 1024 * 1024;
 /// Most faults of one call that are told.
 const MOST_FAULTS: usize = 10;
+/// Most tools or params that a message names.
+const MOST_NAMED: usize = 20;
 
 /// A model's answer.
 #[derive(Debug, Clone, Copy)]
@@ -66,17 +68,20 @@ fn bind(tools: &[Tool], written: Written) -> Result<Call, ResolveError> {
 
 fn unknown_tool(tools: &[Tool], name: &str) -> ResolveError {
     let ids = || tools.iter().map(|tool| tool.id.as_str());
-    let hint = did_you_mean(name, ids()).unwrap_or_else(|| match tools.len() {
-        0 => "this skill has no tools".to_owned(),
-        _ => {
-            let ids: Vec<String> = ids().take(20).map(|id| format!("`{id}`")).collect();
-            format!("there are {}", ids.join(", "))
-        }
+    let hint = did_you_mean(name, ids()).unwrap_or_else(|| match listed(ids()) {
+        Some(ids) => format!("there are {ids}"),
+        None => "this skill has no tools".to_owned(),
     });
     ResolveError {
         code: "unknown_tool",
         message: format!("there is no tool `{}`; {hint}", escape(name)),
     }
+}
+
+/// The first of `names`; [`None`] where there are none.
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let names: Vec<String> = names.take(MOST_NAMED).map(|name| format!("`{name}`")).collect();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// The arguments as the schema has them: coerced, checked, defaults filled in.
@@ -140,12 +145,9 @@ fn coerced(param: &Param, value: &Json) -> Result<Json, (&'static str, String)> 
 
 fn unknown_argument(tool: &Tool, name: &str) -> String {
     let names = || tool.params.iter().map(|param| param.name.as_str());
-    let hint = did_you_mean(name, names()).unwrap_or_else(|| match tool.params.len() {
-        0 => "it takes none".to_owned(),
-        _ => {
-            let names: Vec<String> = names().take(20).map(|name| format!("`{name}`")).collect();
-            format!("it takes {}", names.join(", "))
-        }
+    let hint = did_you_mean(name, names()).unwrap_or_else(|| match listed(names()) {
+        Some(names) => format!("it takes {names}"),
+        None => "it takes none".to_owned(),
     });
     format!("`{}` is no argument of it, {hint}", escape(name))
 }

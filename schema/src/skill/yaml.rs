@@ -279,7 +279,7 @@ impl<'a> Builder<'a> {
             // After one word it is a remark on a name or a number. Prose that goes on with ` #`
             // would lose its end without a word, so it is kept.
             if has_comment && (text.contains(char::is_whitespace) || self.is_description()) {
-                text = format!("{text}{}", rest.trim_end()).trim_start().to_owned();
+                text.push_str(if text.is_empty() { rest.trim() } else { rest.trim_end() });
                 self.cuts.push(Cut { place, whole: text.clone() });
             }
         }
