@@ -198,28 +198,25 @@ impl<'a> Reader<'a> {
         offset: usize,
         severity: fn(&str, String) -> Diagnostic,
     ) {
-        let mut diagnostic =
-            severity("unknown_key", format!("the key `{}` is not known", escape(key)));
-        diagnostic = diagnostic.with_hint(match nearest(key, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => {
-                let known: Vec<String> = known.iter().map(|key| format!("`{key}`")).collect();
-                format!("the keys are {}", known.join(", "))
-            }
-        });
-        self.report_at(diagnostic, offset);
+        let diagnostic = severity("unknown_key", format!("the key `{}` is not known", escape(key)));
+        let hint = if let Some(near) = nearest(key, known.iter().copied()) {
+            format!("did you mean `{near}`?")
+        } else {
+            let known: Vec<String> = known.iter().map(|key| format!("`{key}`")).collect();
+            format!("the keys are {}", known.join(", "))
+        };
+        self.report_at(diagnostic.with_hint(hint), offset);
     }
 
     fn resource(&mut self, key: &'a str, offset: usize, node: &'a Node) -> Option<Resource> {
         let path = self.file_of_skill(key, offset);
-        let description = match node.text() {
-            Some(text) => self.description(text, "resource", key, node.start),
-            None => {
-                let message =
-                    format!("the resource `{}` must be its description, a string", escape(key));
-                self.fault("wrong_type", message, node.start);
-                None
-            }
+        let description = if let Some(text) = node.text() {
+            self.description(text, "resource", key, node.start)
+        } else {
+            let message =
+                format!("the resource `{}` must be its description, a string", escape(key));
+            self.fault("wrong_type", message, node.start);
+            None
         };
         let (path, description) = (path?, description?);
         Some(Resource { name: name::of_resource(&path), description, path })

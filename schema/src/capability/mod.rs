@@ -13,7 +13,7 @@ use crate::skill::Rules;
 use crate::tree::Tree;
 
 /// A script's timeout where it names none.
-pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
 /// A script's most bytes of output where it names none.
 pub const DEFAULT_MAXIMUM_OUTPUT_BYTES: u64 = 1_048_576;
 

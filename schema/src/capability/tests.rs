@@ -64,7 +64,7 @@ fn resources_and_scripts_are_read_and_named_by_their_files() {
     let [a, b] = capabilities.scripts.as_slice() else { panic!("{capabilities:?}") };
     assert_eq!((a.name.as_str(), b.name.as_str()), ("a", "b_tar"));
     assert!(a.requires_permission && !b.requires_permission);
-    assert_eq!((a.timeout, b.timeout), (DEFAULT_TIMEOUT, Duration::from_secs(60)));
+    assert_eq!((a.timeout, b.timeout), (DEFAULT_TIMEOUT, Duration::from_mins(1)));
     assert_eq!(a.maximum_output_bytes, DEFAULT_MAXIMUM_OUTPUT_BYTES);
     assert_eq!(b.maximum_output_bytes, 512_000);
     assert_eq!(a.contract.canonical(), Contract::compile(EMPTY).unwrap().canonical());

@@ -1,12 +1,13 @@
 //! Input contracts of scripts: a closed subset of JSON Schema, compiled the moment it is read.
 //!
 //! Whatever a contract does not understand it refuses, so that no keyword is ever taken for a check
-//! that nobody makes.
+//! that nobody makes. [`TypedContract`] makes the same contract from a Rust type.
 
 mod bind;
 mod compile;
 mod number;
 mod shape;
+mod typed;
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,6 +18,9 @@ use crate::json::{self, Bounds, JsonReason, Node};
 use crate::limits::{MAX_ARGUMENT_BYTES, MAX_CONTRACT_BYTES};
 
 use shape::Shape;
+
+pub use schemars;
+pub use typed::{ContractMismatch, TypedBindError, TypedContract};
 
 /// Deepest nesting of schemas; the root is 0.
 pub const MAX_DEPTH: usize = 32;
