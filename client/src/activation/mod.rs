@@ -1,9 +1,20 @@
 //! Activation: everything is verified, then an agent host may see the skill.
 
-use skillpkg_schema::{ContentAddress, Manifest};
-use skillpkg_store::content::Store;
+mod check;
+mod describe;
+mod growth;
+pub mod program;
+mod requirement;
+#[cfg(test)]
+mod tests;
 
-use crate::{Error, Settings};
+pub use check::{check, check_with, intact_tree};
+pub use describe::describe;
+pub use growth::growth;
+
+use std::path::PathBuf;
+
+use skillpkg_schema::{ContentAddress, Diagnostic, Manifest};
 
 /// A program that a skill needs, and where it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +22,16 @@ pub struct FoundProgram {
     /// The name, as the manifest has it.
     pub name: String,
     /// The file; [`None`] for one that a call's arguments name.
-    pub path: Option<std::path::PathBuf>,
+    pub path: Option<PathBuf>,
+}
+
+/// The one runner that runs a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundRunner {
+    /// The script's name.
+    pub script: String,
+    /// The runner, as it calls itself.
+    pub runner: String,
 }
 
 /// A snapshot that passed every check, ready to be approved.
@@ -21,31 +41,15 @@ pub struct Checked {
     pub address: ContentAddress,
     /// Its manifest.
     pub manifest: Manifest,
+    /// Its tree.
+    pub tree: PathBuf,
     /// Its programs.
     pub programs: Vec<FoundProgram>,
-}
-
-/// Checks a snapshot that is in the store: its tree re-hashed by content (extras set aside),
-/// capabilities derived from the files again, contracts compiled, programs found, requirements met,
-/// exactly one runner a script. Runs nothing and changes nothing that agents see.
-///
-/// The signature is checked by whoever fetched it, and again by `verify`.
-pub fn check(store: &Store, manifest: &Manifest, settings: &Settings) -> Result<Checked, Error> {
-    let _ = (store, manifest, settings);
-    todo!()
-}
-
-/// What a skill runs, in full, as lines of text for a person: each tool with its whole run line,
-/// each script with its runner and permission, each program with the path found. Text from the
-/// skill is escaped.
-pub fn describe(checked: &Checked) -> Vec<String> {
-    let _ = checked;
-    todo!()
-}
-
-/// What an update would add to what was approved before: programs, tools, changed run lines,
-/// scripts, permissions, requirements; empty where nothing grows.
-pub fn growth(approved: &Manifest, offered: &Manifest) -> Vec<String> {
-    let _ = (approved, offered);
-    todo!()
+    /// The runners of its scripts.
+    pub runners: Vec<FoundRunner>,
+    /// What is worth telling, though nothing is refused for it.
+    pub warnings: Vec<Diagnostic>,
+    /// Files of the tree that were not as they should be and were made whole from the store, or
+    /// set aside: worth telling.
+    pub repaired: Vec<String>,
 }

@@ -1,0 +1,200 @@
+//! The checks of an activation.
+
+use std::path::{Path, PathBuf};
+
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::manifest::{Derived, Identity, derive};
+use skillpkg_schema::skill::Rules;
+use skillpkg_schema::tree::DirectoryTree;
+use skillpkg_schema::{Diagnostic, Faults, Manifest};
+use skillpkg_store::content::{Store, TreeProblem};
+
+use super::program::{self, ProgramError};
+use super::{Checked, FoundProgram, FoundRunner, requirement};
+use crate::runner::{RunnerSet, Script, SelectError};
+use crate::{Error, Kind, Settings};
+
+/// Checks a snapshot that is in the store: its tree re-hashed by content (extras set aside),
+/// capabilities derived from the files again, contracts compiled, programs found, requirements met,
+/// exactly one runner a script. Runs nothing and changes nothing that agents see.
+///
+/// The signature is checked by whoever fetched it, and again by `verify`.
+pub fn check(store: &Store, manifest: &Manifest, settings: &Settings) -> Result<Checked, Error> {
+    check_with(store, manifest, settings, &RunnerSet::configured(settings)?)
+}
+
+/// [`check`] with the runners of a host in place of the configured ones.
+pub fn check_with(
+    store: &Store,
+    manifest: &Manifest,
+    settings: &Settings,
+    runners: &RunnerSet,
+) -> Result<Checked, Error> {
+    let (tree, repaired) = intact_tree(store, manifest)?;
+    derived_again(&tree, manifest)?;
+    let mut missing = requirement::unmet(&manifest.requires, settings);
+    let mut warnings = Vec::new();
+    let programs = programs(manifest, &tree, settings, &mut missing, &mut warnings);
+    let found = find_runners(manifest, &tree, runners, &mut missing)?;
+    if let Some(first) = missing.first() {
+        return Err(requirement_error(first.clone(), missing));
+    }
+    Ok(Checked {
+        address: manifest.address(),
+        manifest: manifest.clone(),
+        tree,
+        programs,
+        runners: found,
+        warnings,
+        repaired,
+    })
+}
+
+/// The tree of a snapshot, every file re-hashed just now, and what had to be put right for it.
+///
+/// A tree that is absent is made; a file that is changed, missing, too many or of another mode is
+/// set aside and made again from the store's blobs. Where a blob is damaged too, the failure has
+/// the code `verification_failed` and nothing of the tree may be used.
+pub fn intact_tree(store: &Store, manifest: &Manifest) -> Result<(PathBuf, Vec<String>), Error> {
+    let lease = store.lease()?;
+    let tree = store.materialise(&lease, manifest)?;
+    let problems = store.verify_tree(manifest)?;
+    if problems.is_empty() {
+        return Ok((tree, Vec::new()));
+    }
+    let absent = store.repair_tree(&lease, manifest)?;
+    let left = if absent.is_empty() { store.verify_tree(manifest)? } else { problems.clone() };
+    if !left.is_empty() {
+        return Err(changed(manifest, &left));
+    }
+    Ok((tree, problems.into_iter().map(|problem| escape(&problem.path)).collect()))
+}
+
+fn changed(manifest: &Manifest, problems: &[TreeProblem]) -> Error {
+    const SHOWN: usize = 5;
+    let paths: Vec<String> =
+        problems.iter().take(SHOWN).map(|problem| format!("`{}`", escape(&problem.path))).collect();
+    let more = problems.len().saturating_sub(SHOWN);
+    let others = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let message = format!(
+        "the snapshot of `{}` {} on this machine is not what was signed ({}{others}), and the \
+         store has no intact copy of it",
+        manifest.name,
+        manifest.version,
+        paths.join(", ")
+    );
+    Error::new(Kind::Verification, "verification_failed", message)
+        .with_hint("`skillpkg verify --repair` fetches it again")
+}
+
+/// Derives the manifest from the files again and compares: a manifest cannot claim capabilities
+/// that the files do not declare, nor hide any.
+fn derived_again(tree: &Path, manifest: &Manifest) -> Result<(), Error> {
+    let files = DirectoryTree::open(tree).map_err(|error| {
+        let message = format!("cannot read the tree of `{}`: {error}", manifest.name);
+        Error::new(Kind::Failed, "store_failed", message)
+    })?;
+    let identity = Identity { name: manifest.name.clone(), version: manifest.version.clone() };
+    let again = |rules| -> Result<Derived, Faults> {
+        derive(&files, manifest.files.clone(), &identity, rules)
+    };
+    let strict = again(Rules::Strict);
+    if strict.as_ref().is_ok_and(|derived| derived.manifest == *manifest) {
+        return Ok(());
+    }
+    let compatible = again(Rules::Compatible);
+    if compatible.is_ok_and(|derived| derived.manifest == *manifest) {
+        return Ok(());
+    }
+    strict.map_err(|faults| Error { kind: Kind::Verification, ..Error::from(faults) })?;
+    let message = format!(
+        "the manifest of `{}` {} does not list what its files declare",
+        manifest.name, manifest.version
+    );
+    Err(Error::new(Kind::Verification, "manifest_refused", message))
+}
+
+fn programs(
+    manifest: &Manifest,
+    tree: &Path,
+    settings: &Settings,
+    missing: &mut Vec<Diagnostic>,
+    warnings: &mut Vec<Diagnostic>,
+) -> Vec<FoundProgram> {
+    let mut found = Vec::new();
+    for needed in &manifest.programs {
+        let name = needed.name.clone();
+        if needed.dynamic {
+            found.push(FoundProgram { name, path: None });
+            continue;
+        }
+        match program::find(&name, manifest, tree, &settings.path) {
+            Ok(path) => {
+                if name.starts_with('/') {
+                    warnings.push(does_not_travel(&name));
+                }
+                found.push(FoundProgram { name, path: Some(path) });
+            }
+            Err(error) => missing.push(missing_program(&error, &needed.tools)),
+        }
+    }
+    found
+}
+
+fn does_not_travel(name: &str) -> Diagnostic {
+    let message =
+        format!("`{}` is an absolute path, which means something else elsewhere", escape(name));
+    Diagnostic::warning("program_absolute", message)
+}
+
+fn missing_program(error: &ProgramError, tools: &[String]) -> Diagnostic {
+    let needed_by = if tools.is_empty() {
+        String::new()
+    } else {
+        format!(" (needed by {})", requirement::listed(tools))
+    };
+    Diagnostic::error(error.code(), format!("{error}{needed_by}")).with_hint(error.hint())
+}
+
+fn find_runners(
+    manifest: &Manifest,
+    tree: &Path,
+    runners: &RunnerSet,
+    missing: &mut Vec<Diagnostic>,
+) -> Result<Vec<FoundRunner>, Error> {
+    let mut found = Vec::new();
+    for entry in &manifest.scripts {
+        let address = manifest.file(entry.path.as_str()).map(|file| file.sha256.address());
+        let script =
+            Script::of_manifest(entry, tree.to_path_buf(), address).map_err(|refused| {
+                let message = format!("the contract of `{}`: {refused}", escape(&entry.name));
+                Error::new(Kind::Verification, "contract_refused", message)
+            })?;
+        match runners.select(&script) {
+            Ok(runner) => {
+                found.push(FoundRunner { script: script.name.clone(), runner: runner.name() });
+            }
+            Err(error) => missing.push(no_runner(&error)),
+        }
+    }
+    Ok(found)
+}
+
+fn no_runner(error: &SelectError) -> Diagnostic {
+    let hint = match error {
+        SelectError::Unavailable { runtime, .. } => format!(
+            "install its program, or set `[runners.{}]` in the user configuration",
+            escape(runtime)
+        ),
+        SelectError::Ambiguous { .. } => "keep one of them in the configuration".to_owned(),
+    };
+    Diagnostic::error("runner_unavailable", error.to_string()).with_hint(hint)
+}
+
+/// The first missing thing stands for all.
+fn requirement_error(first: Diagnostic, all: Vec<Diagnostic>) -> Error {
+    let mut error = Error::new(Kind::Requirement, first.code, first.message);
+    error.hint = first.hint;
+    error.faults = all;
+    error
+}

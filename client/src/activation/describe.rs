@@ -1,0 +1,93 @@
+//! What a skill runs, in full, for the person who approves it.
+
+use std::fmt::Write as _;
+
+use skillpkg_schema::diagnostic::escape;
+
+use super::Checked;
+use super::requirement::listed;
+
+/// What a skill runs, in full, as lines of text for a person: each tool with its whole run line,
+/// each script with its runner and permission, each program with the path found. Text from the
+/// skill is escaped.
+pub fn describe(checked: &Checked) -> Vec<String> {
+    let manifest = &checked.manifest;
+    let mut lines = vec![format!(
+        "`{}` {} ({})",
+        escape(&manifest.name.to_string()),
+        escape(&manifest.version.to_string()),
+        checked.address
+    )];
+    for tool in &manifest.tools {
+        lines.push(format!("  tool `{}` runs: {}", escape(&tool.id), run_line(&tool.run)));
+    }
+    for script in &manifest.scripts {
+        let runner = checked
+            .runners
+            .iter()
+            .find(|found| found.script == script.name)
+            .map_or("no runner", |found| found.runner.as_str());
+        lines.push(format!(
+            "  script `{}` runs: `{}` ({}) with {runner}; {}, for at most {} s and {} bytes of output",
+            escape(&script.name),
+            escape(script.path.as_str()),
+            escape(&script.runtime),
+            if script.requires_permission { "asks before each call" } else { "never asks again" },
+            script.timeout_seconds,
+            script.maximum_output_bytes
+        ));
+    }
+    for program in &checked.programs {
+        lines.push(match &program.path {
+            Some(path) => format!(
+                "  program `{}`: {}",
+                escape(&program.name),
+                escape(&path.display().to_string())
+            ),
+            None => format!("  program `{}`: whichever a call names", escape(&program.name)),
+        });
+    }
+    if manifest.tools.is_empty() && manifest.scripts.is_empty() {
+        lines.push("  runs nothing: it has neither tools nor scripts".to_owned());
+    }
+    if let Some(requires) = requires(checked) {
+        lines.push(requires);
+    }
+    lines.extend(checked.warnings.iter().map(|warning| format!("  warning: {warning}")));
+    lines
+}
+
+fn requires(checked: &Checked) -> Option<String> {
+    let requires = &checked.manifest.requires;
+    let parts: Vec<String> = [
+        ("programs", &requires.all),
+        ("one program of", &requires.any),
+        ("environment", &requires.env),
+        ("system", &requires.os),
+    ]
+    .into_iter()
+    .filter(|(_, names)| !names.is_empty())
+    .map(|(what, names)| format!("{what} {}", listed(names)))
+    .collect();
+    (!parts.is_empty()).then(|| format!("  requires {}", parts.join("; ")))
+}
+
+/// Words as one line in which each is told from the next: a word with spaces or quotes, or without
+/// anything in it, stands in quotes.
+pub(super) fn run_line(words: &[String]) -> String {
+    let mut line = String::new();
+    for word in words {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        let escaped = escape(word);
+        let plain = !word.is_empty()
+            && !word.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\'));
+        if plain {
+            line.push_str(&escaped);
+        } else {
+            let _ = write!(line, "\"{}\"", escaped.replace('"', "\\\""));
+        }
+    }
+    line
+}

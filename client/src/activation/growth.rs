@@ -1,0 +1,161 @@
+//! What an update would add to what was approved before.
+
+use std::collections::BTreeSet;
+
+use skillpkg_schema::Manifest;
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::manifest::{Mode, ToolEntry};
+
+use super::describe::run_line;
+
+/// The frontmatter key with which an Agent Skill asks for tools of its host.
+const ALLOWED_TOOLS: &str = "allowed-tools";
+
+/// What an update would add to what was approved before: programs, tools, changed run lines,
+/// scripts, permissions, requirements, executable files; empty where nothing grows.
+///
+/// What became less, or changed without running anything else, is not told.
+pub fn growth(approved: &Manifest, offered: &Manifest) -> Vec<String> {
+    let mut lines = Vec::new();
+    programs(approved, offered, &mut lines);
+    tools(approved, offered, &mut lines);
+    scripts(approved, offered, &mut lines);
+    requirements(approved, offered, &mut lines);
+    executables(approved, offered, &mut lines);
+    let before = allowed_tools(approved);
+    for tool in allowed_tools(offered).difference(&before) {
+        lines.push(format!("allowed tool `{}` is new", escape(tool)));
+    }
+    lines
+}
+
+fn programs(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
+    for program in &offered.programs {
+        let known = approved
+            .programs
+            .iter()
+            .any(|known| known.name == program.name && known.dynamic == program.dynamic);
+        if !known {
+            lines.push(format!("program `{}` is new", escape(&program.name)));
+        }
+    }
+}
+
+fn tools(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
+    for tool in &offered.tools {
+        let id = escape(&tool.id);
+        match approved.tools.iter().find(|known| known.id == tool.id) {
+            None => lines.push(format!("tool `{id}` is new, and runs: {}", run_line(&tool.run))),
+            Some(known) if known.run != tool.run => lines.push(format!(
+                "tool `{id}` ran: {}\n  and would run: {}",
+                run_line(&known.run),
+                run_line(&tool.run)
+            )),
+            Some(known) if accepts_more(known, tool) => lines.push(format!(
+                "tool `{id}` takes other arguments in its run line: {}",
+                run_line(&tool.run)
+            )),
+            Some(_) => {}
+        }
+    }
+}
+
+/// Whether the same run line may be filled in otherwise than before: a param's values are part of
+/// what runs, most of all one that stands for the program.
+fn accepts_more(known: &ToolEntry, tool: &ToolEntry) -> bool {
+    essence(&known.schema) != essence(&tool.schema)
+}
+
+/// A tool's schema without what is only told to a model.
+fn essence(schema: &str) -> Option<serde_json::Value> {
+    let mut schema: serde_json::Value = serde_json::from_str(schema).ok()?;
+    let properties = schema.get_mut("properties").and_then(serde_json::Value::as_object_mut)?;
+    for param in properties.values_mut() {
+        if let Some(param) = param.as_object_mut() {
+            param.remove("description");
+        }
+    }
+    Some(schema)
+}
+
+fn scripts(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
+    for script in &offered.scripts {
+        let name = escape(&script.name);
+        let Some(known) = approved.scripts.iter().find(|known| known.name == script.name) else {
+            lines.push(format!(
+                "script `{name}` is new, and runs `{}` ({})",
+                escape(script.path.as_str()),
+                escape(&script.runtime)
+            ));
+            continue;
+        };
+        if known.runtime != script.runtime || known.path != script.path {
+            lines.push(format!(
+                "script `{name}` ran `{}` ({}) and would run `{}` ({})",
+                escape(known.path.as_str()),
+                escape(&known.runtime),
+                escape(script.path.as_str()),
+                escape(&script.runtime)
+            ));
+        }
+        if known.requires_permission && !script.requires_permission {
+            lines.push(format!("script `{name}` would no longer ask before each call"));
+        }
+    }
+}
+
+fn requirements(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
+    let (before, after) = (&approved.requires, &offered.requires);
+    for (what, before, after) in [
+        ("required program", &before.all, &after.all),
+        ("required program (one of several)", &before.any, &after.any),
+        ("required environment variable", &before.env, &after.env),
+    ] {
+        for name in after.iter().filter(|name| !before.contains(name)) {
+            lines.push(format!("{what} `{}` is new", escape(name)));
+        }
+    }
+}
+
+fn executables(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
+    for file in offered.files.iter().filter(|file| file.mode == Mode::Executable) {
+        let known =
+            approved.file(file.path.as_str()).is_some_and(|known| known.mode == Mode::Executable);
+        if !known {
+            lines.push(format!("executable file `{}` is new", escape(file.path.as_str())));
+        }
+    }
+}
+
+/// The tools of its host that an Agent Skill asks for: words, or patterns with their parentheses.
+fn allowed_tools(manifest: &Manifest) -> BTreeSet<String> {
+    let mut tools = BTreeSet::new();
+    match manifest.metadata.get(ALLOWED_TOOLS) {
+        Some(serde_json::Value::String(text)) => tools.extend(patterns(text)),
+        Some(serde_json::Value::Array(values)) => {
+            tools.extend(values.iter().filter_map(|value| value.as_str()).flat_map(patterns));
+        }
+        _ => {}
+    }
+    tools
+}
+
+/// Splits at commas and spaces that stand outside parentheses: `Read Bash(git add:*)` is two.
+fn patterns(text: &str) -> Vec<String> {
+    let mut patterns = vec![String::new()];
+    let mut depth = 0_usize;
+    for character in text.chars() {
+        match character {
+            '(' => depth = depth.saturating_add(1),
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && (character == ',' || character.is_whitespace()) {
+            patterns.push(String::new());
+        } else if let Some(last) = patterns.last_mut() {
+            last.push(character);
+        }
+    }
+    patterns.retain(|pattern| !pattern.is_empty());
+    patterns
+}

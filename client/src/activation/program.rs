@@ -1,0 +1,120 @@
+//! Where the programs that a skill names are on this machine.
+
+use std::path::{Path, PathBuf};
+
+use skillpkg_schema::Manifest;
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::manifest::Mode;
+
+/// A program that cannot be started.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProgramError {
+    /// Nothing executable of this name in the directories of PATH.
+    #[error("this needs {}, which is not on your PATH", escape(.0))]
+    NotOnPath(String),
+    /// An absolute path at which nothing executable is.
+    #[error("this needs `{}`, and there is no program there", escape(.0))]
+    NotOnMachine(String),
+    /// A relative path that is not among the skill's files.
+    #[error("this needs `{}`, which is not among the skill's files", escape(.0))]
+    NotInSkill(String),
+    /// A file of the skill that is not executable.
+    #[error("this needs `{}`, a file of the skill that is not executable", escape(.0))]
+    NotExecutable(String),
+}
+
+impl ProgramError {
+    /// The reason as a stable word in `snake_case`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NotExecutable(_) => "program_not_executable",
+            _ => "program_missing",
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::NotOnPath(_) | Self::NotOnMachine(_) => "install it, then run this again",
+            Self::NotInSkill(_) => "its author has to add it to `includes`",
+            Self::NotExecutable(_) => "its author has to make it executable and publish again",
+        }
+    }
+}
+
+/// Finds the program `name` that a skill starts; answers with an absolute path.
+///
+/// A name without `/` is looked up in the directories `path`, a relative path in the snapshot whose
+/// tree is `tree`, an absolute one on the machine.
+pub fn find(
+    name: &str,
+    manifest: &Manifest,
+    tree: &Path,
+    path: &[PathBuf],
+) -> Result<PathBuf, ProgramError> {
+    if Path::new(name).is_absolute() {
+        return on_machine(name, path).ok_or_else(|| ProgramError::NotOnMachine(name.to_owned()));
+    }
+    if !name.contains('/') {
+        return on_path(name, path).ok_or_else(|| ProgramError::NotOnPath(name.to_owned()));
+    }
+    // The manifest alone says what is in the skill: a path that climbs, or that a link would
+    // lead elsewhere, is not among its files.
+    let relative = name.strip_prefix("./").unwrap_or(name);
+    match manifest.file(relative) {
+        Some(file) if file.mode == Mode::Executable => Ok(tree.join(file.path.as_str())),
+        Some(_) => Err(ProgramError::NotExecutable(name.to_owned())),
+        None => Err(ProgramError::NotInSkill(name.to_owned())),
+    }
+}
+
+/// The program that `name` means outside of any skill: an absolute path, or a name in one of the
+/// directories `path`.
+pub fn on_machine(name: &str, path: &[PathBuf]) -> Option<PathBuf> {
+    let file = Path::new(name);
+    if file.is_absolute() {
+        return is_program(file).then(|| file.to_path_buf());
+    }
+    on_path(name, path)
+}
+
+/// The first executable file called `name` in `directories`.
+///
+/// A directory that is not absolute is passed over: it would mean another place for each working
+/// directory, a skill's own among them.
+pub fn on_path(name: &str, directories: &[PathBuf]) -> Option<PathBuf> {
+    if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\\', '\0']) {
+        return None;
+    }
+    let spellings = spellings(name);
+    directories
+        .iter()
+        .filter(|directory| directory.is_absolute())
+        .flat_map(|directory| spellings.iter().map(|spelling| directory.join(spelling)))
+        .find(|file| is_program(file))
+}
+
+#[cfg(not(windows))]
+fn spellings(name: &str) -> Vec<String> {
+    vec![name.to_owned()]
+}
+
+#[cfg(windows)]
+fn spellings(name: &str) -> Vec<String> {
+    vec![format!("{name}.exe"), name.to_owned()]
+}
+
+/// Whether there is a regular file that this process may execute.
+fn is_program(file: &Path) -> bool {
+    file.metadata().is_ok_and(|metadata| metadata.is_file()) && may_execute(file)
+}
+
+#[cfg(unix)]
+fn may_execute(file: &Path) -> bool {
+    rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn may_execute(_: &Path) -> bool {
+    true
+}

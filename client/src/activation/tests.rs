@@ -1,0 +1,279 @@
+//! Tests of what needs no store: programs, requirements, descriptions, growth.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use skillpkg_schema::Manifest;
+use skillpkg_schema::manifest::Requires;
+
+use super::program::{ProgramError, find, on_path};
+use super::*;
+use crate::Settings;
+
+/// A manifest with these parts over those of the smallest skill.
+fn manifest(parts: &serde_json::Value) -> Manifest {
+    let digests = serde_json::json!({ "sha256": "0".repeat(64), "blake3": "0".repeat(64) });
+    let file = |path: &str, mode: &str| {
+        let mut file = serde_json::json!({ "path": path, "mode": mode, "size": 1 });
+        let fields = file.as_object_mut().unwrap();
+        fields.extend(digests.as_object().unwrap().clone());
+        file
+    };
+    let mut whole = serde_json::json!({
+        "schema": "skillpkg.manifest/1", "name": "waitlist", "version": "1.2.0",
+        "description": "Manages a waitlist.", "dialect": "hard",
+        "files": [file("SKILL.md", "644"), file("plain.sh", "644"), file("run.sh", "755")],
+        "tools": [], "resources": [], "scripts": [], "programs": [], "requires": {},
+        "metadata": {},
+    });
+    whole.as_object_mut().unwrap().extend(parts.as_object().unwrap().clone());
+    serde_json::from_value(whole).unwrap()
+}
+
+fn tool(id: &str, run: &[&str]) -> serde_json::Value {
+    serde_json::json!({ "id": id, "description": "d", "run": run,
+        "schema": r#"{"additionalProperties":false,"properties":{},"required":[],"type":"object"}"# })
+}
+
+fn script(name: &str, runtime: &str, requires_permission: bool) -> serde_json::Value {
+    serde_json::json!({ "name": name, "description": "d", "path": format!("scripts/{name}"),
+        "runtime": runtime, "contract": "{}", "fingerprint": "0".repeat(64),
+        "requiresPermission": requires_permission, "timeoutSeconds": 60,
+        "maximumOutputBytes": 512_000 })
+}
+
+fn settings(path: Vec<PathBuf>) -> Settings {
+    Settings {
+        home: PathBuf::new(),
+        user_home: PathBuf::new(),
+        project: PathBuf::new(),
+        registry: None,
+        registries: BTreeMap::new(),
+        routes: BTreeMap::new(),
+        token: None,
+        key: None,
+        runners: BTreeMap::new(),
+        remote_runners: BTreeMap::new(),
+        agents: BTreeMap::new(),
+        path,
+        environment: BTreeMap::from([("SET".to_owned(), "1".to_owned())]),
+        offline: true,
+    }
+}
+
+#[cfg(unix)]
+fn executable(directory: &Path, name: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    let file = directory.join(name);
+    std::fs::write(&file, "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    file
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_is_the_first_executable_regular_file_on_path() {
+    let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    std::fs::write(first.path().join("tool"), "not executable").unwrap();
+    std::fs::create_dir(first.path().join("directory")).unwrap();
+    let found = executable(second.path(), "tool");
+    let path = [first.path().to_path_buf(), second.path().to_path_buf()];
+    assert_eq!(on_path("tool", &path), Some(found));
+    assert_eq!(on_path("directory", &path), None);
+    assert_eq!(on_path("absent", &path), None);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_name_with_path_parts_and_a_relative_directory_find_nothing_on_path() {
+    let directory = tempfile::tempdir().unwrap();
+    executable(directory.path(), "tool");
+    let path = [directory.path().join("sub")];
+    for name in ["../tool", "", ".", "..", "a/b", "a\\b", "a\0b"] {
+        assert_eq!(on_path(name, &path), None, "{name:?}");
+    }
+    assert_eq!(on_path("sh", &[PathBuf::from("bin"), PathBuf::new(), PathBuf::from(".")]), None);
+}
+
+#[test]
+fn a_relative_program_is_an_executable_file_of_the_skill() {
+    let (manifest, tree) = (manifest(&serde_json::json!({})), Path::new("/tree"));
+    assert_eq!(find("./run.sh", &manifest, tree, &[]), Ok(PathBuf::from("/tree/run.sh")));
+    assert_eq!(
+        find("./plain.sh", &manifest, tree, &[]),
+        Err(ProgramError::NotExecutable("./plain.sh".to_owned()))
+    );
+    for name in ["./absent.sh", "../run.sh", "./../tree/run.sh", "a/../run.sh"] {
+        let refused = find(name, &manifest, tree, &[]);
+        assert_eq!(refused, Err(ProgramError::NotInSkill(name.to_owned())));
+    }
+}
+
+#[test]
+fn a_missing_program_is_told_in_words() {
+    let manifest = manifest(&serde_json::json!({}));
+    let error = find("uv", &manifest, Path::new("/tree"), &[]).unwrap_err();
+    assert_eq!(error.to_string(), "this needs uv, which is not on your PATH");
+}
+
+#[test]
+fn every_unmet_requirement_is_told() {
+    let requires = Requires {
+        all: vec!["nowhere-one".to_owned()],
+        any: vec!["nowhere-two".to_owned(), "nowhere-three".to_owned()],
+        env: vec!["SET".to_owned(), "UNSET".to_owned()],
+        os: vec!["plan9".to_owned()],
+    };
+    let unmet = requirement::unmet(&requires, &settings(Vec::new()));
+    let codes: Vec<&str> = unmet.iter().map(|one| one.code.as_str()).collect();
+    assert_eq!(
+        codes,
+        ["program_missing", "program_missing", "requirement_missing", "requirement_missing"]
+    );
+    let here = Requires { os: vec![std::env::consts::OS.to_owned()], ..Requires::default() };
+    assert!(requirement::unmet(&here, &settings(Vec::new())).is_empty());
+}
+
+#[test]
+fn the_description_shows_everything_that_will_run() {
+    let manifest = manifest(&serde_json::json!({
+        "tools": [tool("access", &["uv", "run", "handle.py", "--$operation", "a b", "c\"d", ""])],
+        "scripts": [script("normalize", "python", true), script("tidy", "shell", false)],
+        "programs": [{ "name": "uv", "dynamic": false, "tools": ["access"] }],
+        "requires": { "env": ["API_KEY"] },
+    }));
+    let checked = Checked {
+        address: manifest.address(),
+        tree: PathBuf::from("/tree"),
+        programs: vec![FoundProgram {
+            name: "uv".to_owned(),
+            path: Some(PathBuf::from("/usr/bin/uv")),
+        }],
+        runners: vec![
+            FoundRunner { script: "normalize".to_owned(), runner: "process `python3`".to_owned() },
+            FoundRunner { script: "tidy".to_owned(), runner: "process `sh`".to_owned() },
+        ],
+        warnings: Vec::new(),
+        repaired: Vec::new(),
+        manifest,
+    };
+    let lines = describe(&checked);
+    assert_eq!(
+        lines[1..],
+        [
+            r#"  tool `access` runs: uv run handle.py --$operation "a b" "c\"d" """#,
+            "  script `normalize` runs: `scripts/normalize` (python) with process `python3`; asks \
+             before each call, for at most 60 s and 512000 bytes of output",
+            "  script `tidy` runs: `scripts/tidy` (shell) with process `sh`; never asks again, for \
+             at most 60 s and 512000 bytes of output",
+            "  program `uv`: /usr/bin/uv",
+            "  requires environment `API_KEY`",
+        ]
+    );
+}
+
+#[test]
+fn text_of_a_skill_cannot_move_the_terminal() {
+    let manifest = manifest(&serde_json::json!({
+        "tools": [tool("x", &["a\u{1b}[2K\rb", "\u{202e}c", "\u{1b}]8;;http://x\u{7}d"])],
+    }));
+    let checked = Checked {
+        address: manifest.address(),
+        tree: PathBuf::from("/tree"),
+        programs: Vec::new(),
+        runners: Vec::new(),
+        warnings: Vec::new(),
+        repaired: Vec::new(),
+        manifest,
+    };
+    for line in describe(&checked) {
+        assert!(!line.contains(skillpkg_schema::diagnostic::is_unprintable), "{line:?}");
+    }
+}
+
+#[test]
+fn nothing_grows_where_nothing_is_added() {
+    let full = manifest(&serde_json::json!({
+        "tools": [tool("access", &["uv", "run"])],
+        "scripts": [script("normalize", "python", true)],
+        "programs": [{ "name": "uv", "dynamic": false, "tools": ["access"] }],
+        "requires": { "all": ["jq"], "env": ["API_KEY"] },
+        "metadata": { "allowed-tools": "Read Bash(git add:*)" },
+    }));
+    let bare = manifest(&serde_json::json!({}));
+    assert_eq!(growth(&full, &full), Vec::<String>::new());
+    assert_eq!(growth(&full, &bare), Vec::<String>::new());
+}
+
+#[test]
+fn each_thing_that_is_added_is_growth() {
+    let before = serde_json::json!({
+        "tools": [tool("access", &["uv", "run"])],
+        "scripts": [script("normalize", "python", true)],
+        "programs": [{ "name": "uv", "dynamic": false, "tools": ["access"] }],
+        "metadata": { "allowed-tools": "Read" },
+    });
+    let digest = "0".repeat(64);
+    let cases = [
+        ("tools", serde_json::json!([tool("access", &["uv", "rm"])]), "and would run: uv rm"),
+        (
+            "tools",
+            serde_json::json!([tool("access", &["uv", "run"]), tool("new", &["sh", "-c", "a b"])]),
+            r#"tool `new` is new, and runs: sh -c "a b""#,
+        ),
+        (
+            "programs",
+            serde_json::json!([{ "name": "jq", "dynamic": false, "tools": [] }]),
+            "program `jq` is new",
+        ),
+        (
+            "programs",
+            serde_json::json!([{ "name": "uv", "dynamic": true, "tools": [] }]),
+            "program `uv` is new",
+        ),
+        (
+            "scripts",
+            serde_json::json!([script("normalize", "python", false)]),
+            "would no longer ask",
+        ),
+        ("scripts", serde_json::json!([script("normalize", "shell", true)]), "would run"),
+        ("scripts", serde_json::json!([script("other", "python", true)]), "script `other` is new"),
+        ("requires", serde_json::json!({ "env": ["TOKEN"] }), "variable `TOKEN` is new"),
+        ("requires", serde_json::json!({ "any": ["jq"] }), "`jq` is new"),
+        (
+            "metadata",
+            serde_json::json!({ "allowed-tools": "Read Bash(git add:*)" }),
+            "allowed tool `Bash(git add:*)` is new",
+        ),
+        (
+            "files",
+            serde_json::json!([{ "path": "SKILL.md", "mode": "755", "size": 1,
+                "sha256": digest, "blake3": digest }]),
+            "executable file `SKILL.md` is new",
+        ),
+    ];
+    let approved = manifest(&before);
+    for (field, value, told) in cases {
+        let mut parts = before.clone();
+        parts[field] = value;
+        let lines = growth(&approved, &manifest(&parts));
+        assert_eq!(lines.len(), 1, "{field}: {lines:?}");
+        assert!(lines[0].contains(told), "{lines:?}");
+    }
+}
+
+#[test]
+fn the_same_run_line_with_other_values_allowed_is_growth_and_another_wording_is_not() {
+    let with = |param: serde_json::Value| {
+        let schema = serde_json::json!({ "type": "object", "properties": { "cmd": param },
+            "required": [], "additionalProperties": false });
+        let mut tool = tool("access", &["$cmd"]);
+        tool["schema"] = schema.to_string().into();
+        manifest(&serde_json::json!({ "tools": [tool] }))
+    };
+    let narrow = with(serde_json::json!({ "type": "string", "enum": ["ls"], "description": "a" }));
+    let worded = with(serde_json::json!({ "type": "string", "enum": ["ls"], "description": "b" }));
+    let wide = with(serde_json::json!({ "type": "string" }));
+    assert_eq!(growth(&narrow, &worded), Vec::<String>::new());
+    assert_eq!(growth(&narrow, &wide).len(), 1);
+}
