@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::diagnostic::escape_whole;
 
 use super::Checked;
 use super::requirement::listed;
@@ -14,12 +14,12 @@ pub fn describe(checked: &Checked) -> Vec<String> {
     let manifest = &checked.manifest;
     let mut lines = vec![format!(
         "`{}` {} ({})",
-        escape(&manifest.name.to_string()),
-        escape(&manifest.version.to_string()),
+        escape_whole(&manifest.name.to_string()),
+        escape_whole(&manifest.version.to_string()),
         checked.address
     )];
     for tool in &manifest.tools {
-        lines.push(format!("  tool `{}` runs: {}", escape(&tool.id), run_line(&tool.run)));
+        lines.push(format!("  tool `{}` runs: {}", escape_whole(&tool.id), run_line(&tool.run)));
     }
     for script in &manifest.scripts {
         let runner = checked
@@ -29,9 +29,9 @@ pub fn describe(checked: &Checked) -> Vec<String> {
             .map_or("no runner", |found| found.runner.as_str());
         lines.push(format!(
             "  script `{}` runs: `{}` ({}) with {runner}; {}, for at most {} s and {} bytes of output",
-            escape(&script.name),
-            escape(script.path.as_str()),
-            escape(&script.runtime),
+            escape_whole(&script.name),
+            escape_whole(script.path.as_str()),
+            escape_whole(&script.runtime),
             if script.requires_permission { "asks before each call" } else { "never asks again" },
             script.timeout_seconds,
             script.maximum_output_bytes
@@ -41,10 +41,10 @@ pub fn describe(checked: &Checked) -> Vec<String> {
         lines.push(match &program.path {
             Some(path) => format!(
                 "  program `{}`: {}",
-                escape(&program.name),
-                escape(&path.display().to_string())
+                escape_whole(&program.name),
+                escape_whole(&path.display().to_string())
             ),
-            None => format!("  program `{}`: whichever a call names", escape(&program.name)),
+            None => format!("  program `{}`: whichever a call names", escape_whole(&program.name)),
         });
     }
     if manifest.tools.is_empty() && manifest.scripts.is_empty() {
@@ -80,7 +80,7 @@ pub(super) fn run_line(words: &[String]) -> String {
         if !line.is_empty() {
             line.push(' ');
         }
-        let escaped = escape(word);
+        let escaped = escape_whole(word);
         let plain = !word.is_empty()
             && !word.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\'));
         if plain {

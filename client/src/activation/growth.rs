@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use skillpkg_schema::Manifest;
-use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::diagnostic::escape_whole;
 use skillpkg_schema::manifest::{Mode, ToolEntry};
 
 use super::describe::run_line;
@@ -24,7 +24,7 @@ pub fn growth(approved: &Manifest, offered: &Manifest) -> Vec<String> {
     executables(approved, offered, &mut lines);
     let before = allowed_tools(approved);
     for tool in allowed_tools(offered).difference(&before) {
-        lines.push(format!("allowed tool `{}` is new", escape(tool)));
+        lines.push(format!("allowed tool `{}` is new", escape_whole(tool)));
     }
     lines
 }
@@ -36,14 +36,14 @@ fn programs(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
             .iter()
             .any(|known| known.name == program.name && known.dynamic == program.dynamic);
         if !known {
-            lines.push(format!("program `{}` is new", escape(&program.name)));
+            lines.push(format!("program `{}` is new", escape_whole(&program.name)));
         }
     }
 }
 
 fn tools(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
     for tool in &offered.tools {
-        let id = escape(&tool.id);
+        let id = escape_whole(&tool.id);
         match approved.tools.iter().find(|known| known.id == tool.id) {
             None => lines.push(format!("tool `{id}` is new, and runs: {}", run_line(&tool.run))),
             Some(known) if known.run != tool.run => lines.push(format!(
@@ -80,22 +80,22 @@ fn essence(schema: &str) -> Option<serde_json::Value> {
 
 fn scripts(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
     for script in &offered.scripts {
-        let name = escape(&script.name);
+        let name = escape_whole(&script.name);
         let Some(known) = approved.scripts.iter().find(|known| known.name == script.name) else {
             lines.push(format!(
                 "script `{name}` is new, and runs `{}` ({})",
-                escape(script.path.as_str()),
-                escape(&script.runtime)
+                escape_whole(script.path.as_str()),
+                escape_whole(&script.runtime)
             ));
             continue;
         };
         if known.runtime != script.runtime || known.path != script.path {
             lines.push(format!(
                 "script `{name}` ran `{}` ({}) and would run `{}` ({})",
-                escape(known.path.as_str()),
-                escape(&known.runtime),
-                escape(script.path.as_str()),
-                escape(&script.runtime)
+                escape_whole(known.path.as_str()),
+                escape_whole(&known.runtime),
+                escape_whole(script.path.as_str()),
+                escape_whole(&script.runtime)
             ));
         }
         if known.requires_permission && !script.requires_permission {
@@ -112,7 +112,7 @@ fn requirements(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>
         ("required environment variable", &before.env, &after.env),
     ] {
         for name in after.iter().filter(|name| !before.contains(name)) {
-            lines.push(format!("{what} `{}` is new", escape(name)));
+            lines.push(format!("{what} `{}` is new", escape_whole(name)));
         }
     }
 }
@@ -122,7 +122,7 @@ fn executables(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>)
         let known =
             approved.file(file.path.as_str()).is_some_and(|known| known.mode == Mode::Executable);
         if !known {
-            lines.push(format!("executable file `{}` is new", escape(file.path.as_str())));
+            lines.push(format!("executable file `{}` is new", escape_whole(file.path.as_str())));
         }
     }
 }

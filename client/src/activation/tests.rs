@@ -1,6 +1,5 @@
 //! Tests of what needs no store: programs, requirements, descriptions, growth.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use skillpkg_schema::Manifest;
@@ -9,6 +8,7 @@ use skillpkg_schema::manifest::Requires;
 use super::program::{ProgramError, find, on_path};
 use super::*;
 use crate::Settings;
+use crate::settings::Sources;
 
 /// A manifest with these parts over those of the smallest skill.
 fn manifest(parts: &serde_json::Value) -> Manifest {
@@ -42,23 +42,14 @@ fn script(name: &str, runtime: &str, requires_permission: bool) -> serde_json::V
         "maximumOutputBytes": 512_000 })
 }
 
-fn settings(path: Vec<PathBuf>) -> Settings {
-    Settings {
-        home: PathBuf::new(),
-        user_home: PathBuf::new(),
-        project: PathBuf::new(),
+fn settings(environment: &[(&str, &str)]) -> Settings {
+    let sources = Sources {
         registry: None,
-        registries: BTreeMap::new(),
-        routes: BTreeMap::new(),
-        token: None,
-        key: None,
-        runners: BTreeMap::new(),
-        remote_runners: BTreeMap::new(),
-        agents: BTreeMap::new(),
-        path,
-        environment: BTreeMap::from([("SET".to_owned(), "1".to_owned())]),
-        offline: true,
-    }
+        environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        working_directory: PathBuf::from("/"),
+        user_home: Some(PathBuf::from("/home/nobody")),
+    };
+    sources.settings().unwrap().0
 }
 
 #[cfg(unix)]
@@ -124,14 +115,14 @@ fn every_unmet_requirement_is_told() {
         env: vec!["SET".to_owned(), "UNSET".to_owned()],
         os: vec!["plan9".to_owned()],
     };
-    let unmet = requirement::unmet(&requires, &settings(Vec::new()));
+    let unmet = requirement::unmet(&requires, &settings(&[("SET", "1")]));
     let codes: Vec<&str> = unmet.iter().map(|one| one.code.as_str()).collect();
     assert_eq!(
         codes,
         ["program_missing", "program_missing", "requirement_missing", "requirement_missing"]
     );
     let here = Requires { os: vec![std::env::consts::OS.to_owned()], ..Requires::default() };
-    assert!(requirement::unmet(&here, &settings(Vec::new())).is_empty());
+    assert!(requirement::unmet(&here, &settings(&[("SET", "1")])).is_empty());
 }
 
 #[test]
