@@ -5,14 +5,17 @@
 
 pub mod activation;
 pub mod agents;
+pub mod credentials;
 pub mod error;
 pub mod host;
 pub mod install;
+pub mod keys;
 pub mod project;
 pub mod registry;
 pub mod runner;
 pub mod settings;
 pub mod state;
+mod whole_file;
 
 pub use error::{Error, Kind};
 pub use settings::Settings;

@@ -1,64 +1,160 @@
 //! The client of a registry's native API.
 //!
-//! One host is spoken to, the configured one: redirects to another are refused, and a token goes
-//! nowhere else. Every answer is bounded before it is read, and a body that trickles is given up.
+//! One host is spoken to, the configured one: no redirect is followed, and a token goes nowhere
+//! else. Every answer is bounded before it is read, and a body that trickles is given up.
+
+mod connect;
+mod error;
+mod transport;
+
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use skillpkg_schema::signature::{KeyId, PublicKey};
+use reqwest::Method;
+use skillpkg_schema::limits::{MAX_ARCHIVE_BYTES, MAX_ENVELOPE_BYTES, MAX_MANIFEST_BYTES};
+use skillpkg_schema::signature::{Envelope, KeyId, PublicKey};
 use skillpkg_schema::wire::{
-    Document, IndexAnswer, Key, Keys, MintToken, MintedToken, Owners, PublishAnswer, SearchAnswer,
-    Tokens, WhoAmI,
+    ARCHIVE_MEDIA_TYPE, AddKey, Document, IndexAnswer, IndexRequest, Key, Keys, MAX_INDEX_NAMES,
+    MintToken, MintedToken, OwnerChange, Owners, PUBLIC_KEY_HEADER, PublishAnswer, SearchAnswer,
+    Tokens, WhoAmI, YankRequest,
 };
-use skillpkg_schema::{ContentAddress, QualifiedName, Version};
+use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, Version};
 use url::Url;
 
-use crate::Error;
+use self::connect::Patience;
+use self::error::RegistryError;
+use self::transport::{Ask, Payload, Transport, json};
+use crate::credentials::Credentials;
+use crate::settings::{Chosen, Connection, RegistryChoice, registry_text};
+use crate::{Error, Kind, Settings};
 
 /// A registry over HTTP. Cheap to clone; connections are kept and shared.
 #[derive(Debug, Clone)]
 pub struct Registry {
-    url: Url,
+    transport: Transport,
 }
 
 impl Registry {
     /// The registry at `url`, spoken to with `token` where there is one. Connects to nothing yet.
     pub fn new(url: Url, token: Option<String>) -> Result<Self, Error> {
-        let _ = token;
-        Ok(Self { url })
+        Self::with_connection(url, token, &Connection::default())
+    }
+
+    /// As [`Registry::new`], connected to as `connection` says.
+    pub fn with_connection(
+        url: Url,
+        token: Option<String>,
+        connection: &Connection,
+    ) -> Result<Self, Error> {
+        let transport = Transport::new(url, token, connection, Patience::default())?;
+        Ok(Self { transport })
+    }
+
+    /// The registry that `name` is asked for at; it never falls through to another.
+    pub fn for_settings(settings: &Settings, name: &QualifiedName) -> Result<Self, Error> {
+        Self::chosen(settings, &settings.registry_for(name)?)
+    }
+
+    /// The registry of a choice, with the token that may go there: the environment's only to a
+    /// registry that the user chose, else the one that was kept for exactly this URL.
+    ///
+    /// Refuses with `offline` where the settings say that no network is asked.
+    pub fn chosen(settings: &Settings, choice: &RegistryChoice) -> Result<Self, Error> {
+        if settings.offline {
+            let url = registry_text(&choice.url);
+            let message = format!("the registry at `{url}` would have to be asked, and is not");
+            return Err(Error::new(Kind::Failed, "offline", message));
+        }
+        let token = token_for(settings, choice)?;
+        let connection = settings.connections.get(&choice.url).cloned().unwrap_or_default();
+        Self::with_connection(choice.url.clone(), token, &connection)
     }
 
     /// Its base URL.
     pub fn url(&self) -> &Url {
-        &self.url
+        self.transport.base()
+    }
+
+    /// Whether it is spoken to with a token.
+    pub fn has_token(&self) -> bool {
+        self.transport.has_token()
     }
 
     /// One skill's document; [`None`] where there is none, or none that the token may read.
     pub async fn document(&self, name: &QualifiedName) -> Result<Option<Document>, Error> {
-        let _ = name;
-        todo!()
+        let answer = self.transport.json::<Document>(Ask::get(self.skill(name, &[]))).await;
+        match answer {
+            Ok(document) => {
+                self.same(name, &document.name)?;
+                Ok(Some(document))
+            }
+            Err(error) if is_not_found(&error) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
-    /// Many documents in one request (or one each [`skillpkg_schema::wire::MAX_INDEX_NAMES`]).
+    /// Many documents in one request (or one each [`MAX_INDEX_NAMES`]).
     pub async fn index(&self, names: &[QualifiedName]) -> Result<IndexAnswer, Error> {
-        let _ = names;
-        todo!()
+        let mut all = IndexAnswer { documents: Vec::new(), missing: Vec::new() };
+        for names in names.chunks(MAX_INDEX_NAMES) {
+            let request = IndexRequest { names: names.to_vec() };
+            let url = self.transport.route(&["index"]);
+            let ask = Ask::new(Method::POST, url, json(&request)?).repeatable();
+            let answer: IndexAnswer = self.transport.json(ask).await?;
+            for document in &answer.documents {
+                if !names.contains(&document.name) {
+                    return Err(self.other("what is listed", &document.name).into());
+                }
+            }
+            all.documents.extend(answer.documents);
+            all.missing.extend(answer.missing);
+        }
+        Ok(all)
     }
 
     /// The bytes of an archive of `size` bytes, checked against its digest.
     pub async fn archive(&self, archive: &ContentAddress, size: u64) -> Result<Bytes, Error> {
-        let _ = (archive, size);
-        todo!()
+        let url = self.transport.route(&["archives", &archive.to_string()]);
+        let bytes = self.transport.bytes(Ask::get(url), size.min(MAX_ARCHIVE_BYTES)).await?;
+        let received = bytes.len() as u64;
+        if received < size {
+            let url = self.transport.shown();
+            return Err(RegistryError::TooShort { url, received, expected: size }.into());
+        }
+        self.verified(bytes, archive)
     }
 
     /// The bytes of a blob of at most `limit` bytes, checked against its address.
     pub async fn blob(&self, blob: &ContentAddress, limit: u64) -> Result<Bytes, Error> {
-        let _ = (blob, limit);
-        todo!()
+        let url = self.transport.route(&["blobs", &blob.to_string()]);
+        let bytes = self.transport.bytes(Ask::get(url), limit).await?;
+        self.verified(bytes, blob)
     }
 
-    /// Uploads an archive, streaming it from its file.
+    /// The manifest of a snapshot, checked against its address.
+    pub async fn manifest(&self, snapshot: &ContentAddress) -> Result<Manifest, Error> {
+        let url = self.transport.route(&["manifests", &snapshot.to_string()]);
+        let bytes = self.transport.bytes(Ask::get(url), MAX_MANIFEST_BYTES as u64).await?;
+        let bytes = self.verified(bytes, snapshot)?;
+        Manifest::from_bytes(&bytes)
+            .map_err(|error| Error::new(Kind::Verification, "manifest_refused", error.to_string()))
+    }
+
+    /// The signatures over a snapshot's manifest, unverified.
+    pub async fn signatures(&self, snapshot: &ContentAddress) -> Result<Envelope, Error> {
+        let url = self.transport.route(&["manifests", &snapshot.to_string(), "signatures"]);
+        let bytes = self.transport.bytes(Ask::get(url), MAX_ENVELOPE_BYTES as u64).await?;
+        Envelope::from_bytes(&bytes)
+            .map_err(|error| Error::new(Kind::Verification, "signature_refused", error.to_string()))
+    }
+
+    /// Uploads an archive, streaming it from its file. `key` is offered for an account's first
+    /// publish to register.
     pub async fn publish(
         &self,
         name: &QualifiedName,
@@ -66,8 +162,32 @@ impl Registry {
         archive: &Path,
         key: Option<&PublicKey>,
     ) -> Result<PublishAnswer, Error> {
-        let _ = (name, version, archive, key);
-        todo!()
+        let file = archive.to_path_buf();
+        let size = std::fs::metadata(archive)
+            .map_err(|error| RegistryError::File { file: file.clone(), reason: error.to_string() })?
+            .len();
+        let url = self.skill(name, &[&version.to_string()]);
+        // The same archive again is answered as it was the first time.
+        let mut ask = Ask::new(Method::PUT, url, Payload::File(file, size))
+            .repeatable()
+            .header("content-type", ARCHIVE_MEDIA_TYPE.to_owned());
+        if let Some(key) = key {
+            ask = ask.header(PUBLIC_KEY_HEADER, STANDARD.encode(key.to_der()));
+        }
+        let answer: Result<PublishAnswer, RegistryError> = self.transport.json(ask).await;
+        match answer {
+            Ok(answer) => {
+                self.same(name, &answer.name)?;
+                Ok(answer)
+            }
+            // A server that refuses the token closes the connection in the middle of a long
+            // upload, before its answer is read: asking who we are tells the two apart.
+            Err(error @ RegistryError::Unreachable { .. }) => match self.who_am_i().await {
+                Err(refused) if refused.kind == Kind::Refused => Err(refused),
+                _ => Err(error.into()),
+            },
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Yanks a version.
@@ -77,70 +197,124 @@ impl Registry {
         version: &Version,
         reason: &str,
     ) -> Result<(), Error> {
-        let _ = (name, version, reason);
-        todo!()
+        let request = YankRequest { reason: reason.to_owned() };
+        let url = self.skill(name, &[&version.to_string(), "yank"]);
+        Ok(self.transport.done(Ask::new(Method::POST, url, json(&request)?)).await?)
     }
 
     /// Takes a yank back.
     pub async fn unyank(&self, name: &QualifiedName, version: &Version) -> Result<(), Error> {
-        let _ = (name, version);
-        todo!()
+        let url = self.skill(name, &[&version.to_string(), "unyank"]);
+        Ok(self.transport.done(Ask::new(Method::POST, url, Payload::Nothing)).await?)
     }
 
     /// The owners of a skill.
     pub async fn owners(&self, name: &QualifiedName) -> Result<Owners, Error> {
-        let _ = name;
-        todo!()
+        Ok(self.transport.json(Ask::get(self.skill(name, &["owners"]))).await?)
     }
 
     /// Adds an owner.
     pub async fn add_owner(&self, name: &QualifiedName, account: &str) -> Result<Owners, Error> {
-        let _ = (name, account);
-        todo!()
+        self.change_owner(Method::PUT, name, account).await
     }
 
     /// Removes an owner, never the last.
     pub async fn remove_owner(&self, name: &QualifiedName, account: &str) -> Result<Owners, Error> {
-        let _ = (name, account);
-        todo!()
+        self.change_owner(Method::DELETE, name, account).await
     }
 
     /// Finds skills by name, description and the text of their tools.
     pub async fn search(&self, query: &str, limit: u32) -> Result<SearchAnswer, Error> {
-        let _ = (query, limit);
-        todo!()
+        let mut url = self.transport.route(&["search"]);
+        url.query_pairs_mut().append_pair("q", query).append_pair("limit", &limit.to_string());
+        Ok(self.transport.json(Ask::get(url)).await?)
     }
 
     /// Whose token it is.
     pub async fn who_am_i(&self) -> Result<WhoAmI, Error> {
-        todo!()
+        Ok(self.transport.json(Ask::get(self.transport.route(&["tokens", "self"]))).await?)
     }
 
     /// The account's signing keys.
     pub async fn keys(&self) -> Result<Keys, Error> {
-        todo!()
+        Ok(self.transport.json(Ask::get(self.transport.route(&["keys"]))).await?)
     }
 
     /// Registers a signing key.
     pub async fn add_key(&self, key: &PublicKey) -> Result<Key, Error> {
-        let _ = key;
-        todo!()
+        let request = AddKey { pem: key.to_pem() };
+        let url = self.transport.route(&["keys"]);
+        Ok(self.transport.json(Ask::new(Method::POST, url, json(&request)?)).await?)
     }
 
     /// Revokes a signing key.
     pub async fn revoke_key(&self, key: &KeyId) -> Result<(), Error> {
-        let _ = key;
-        todo!()
+        let url = self.transport.route(&["keys", &key.to_string()]);
+        Ok(self.transport.done(Ask::new(Method::DELETE, url, Payload::Nothing)).await?)
     }
 
     /// The account's tokens.
     pub async fn tokens(&self) -> Result<Tokens, Error> {
-        todo!()
+        Ok(self.transport.json(Ask::get(self.transport.route(&["tokens"]))).await?)
     }
 
     /// Makes a token that allows no more than this one.
     pub async fn mint_token(&self, request: &MintToken) -> Result<MintedToken, Error> {
-        let _ = request;
-        todo!()
+        let url = self.transport.route(&["tokens"]);
+        Ok(self.transport.json(Ask::new(Method::POST, url, json(request)?)).await?)
     }
+
+    async fn change_owner(
+        &self,
+        method: Method,
+        name: &QualifiedName,
+        account: &str,
+    ) -> Result<Owners, Error> {
+        let request = OwnerChange { account: account.to_owned() };
+        let url = self.skill(name, &["owners"]);
+        Ok(self.transport.json(Ask::new(method, url, json(&request)?)).await?)
+    }
+
+    fn skill(&self, name: &QualifiedName, rest: &[&str]) -> Url {
+        let route = ["skills", name.wire_scope(), name.name().as_str()];
+        self.transport.route(&[route.as_slice(), rest].concat())
+    }
+
+    /// That an answer is about what was asked for.
+    fn same(&self, asked: &QualifiedName, answered: &QualifiedName) -> Result<(), RegistryError> {
+        if asked == answered { Ok(()) } else { Err(self.other(&asked.to_string(), answered)) }
+    }
+
+    fn other(&self, asked: &str, answered: &QualifiedName) -> RegistryError {
+        let (asked, answered) = (asked.to_owned(), answered.to_string());
+        RegistryError::Other { url: self.transport.shown(), asked, answered }
+    }
+
+    fn verified(&self, bytes: Bytes, address: &ContentAddress) -> Result<Bytes, Error> {
+        if address.matches(&bytes) {
+            return Ok(bytes);
+        }
+        Err(RegistryError::Digest { url: self.transport.shown(), address: *address }.into())
+    }
+}
+
+/// The token for a registry.
+///
+/// One in the environment is for the registry that the user chose. Where a scope is routed to
+/// another registry, a token that was kept for that one comes first: the environment's was most
+/// likely not made for it.
+fn token_for(settings: &Settings, choice: &RegistryChoice) -> Result<Option<String>, Error> {
+    let kept = || Credentials::new(&settings.home).token(&choice.url);
+    if choice.chosen == Chosen::ByProject || settings.token.is_none() {
+        return kept();
+    }
+    let is_default = settings.registry.as_ref().is_some_and(|chosen| chosen.url == choice.url);
+    if is_default {
+        return Ok(settings.token.clone());
+    }
+    Ok(kept()?.or_else(|| settings.token.clone()))
+}
+
+fn is_not_found(error: &RegistryError) -> bool {
+    matches!(error, RegistryError::Problem { problem, .. } if problem.status == 404)
 }

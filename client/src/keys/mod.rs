@@ -1,0 +1,172 @@
+//! Signing keys on this machine: PKCS#8 PEM files, read and written by their owner alone.
+
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use skillpkg_schema::signature::{KeyError, PublicKey, SigningKey};
+
+use crate::whole_file::{self, Access};
+use crate::{Error, Kind, Settings};
+
+/// Most bytes of a key's file.
+const MAX_FILE_BYTES: u64 = 16 * 1024;
+
+/// A key that lies on this machine.
+#[derive(Debug, Clone)]
+pub struct LocalKey {
+    /// The file.
+    pub path: PathBuf,
+    /// Its public half.
+    pub public: PublicKey,
+}
+
+/// Where the default key of a home lies.
+pub fn default_path(home: &Path) -> PathBuf {
+    home.join("keys").join("default.pem")
+}
+
+/// The file of the key that is signed with: the environment's, else the default one.
+pub fn signing_path(settings: &Settings) -> PathBuf {
+    settings.key.clone().unwrap_or_else(|| default_path(&settings.home))
+}
+
+/// The key that is signed with; `no_key` where there is none.
+pub fn signing_key(settings: &Settings) -> Result<SigningKey, Error> {
+    let path = signing_path(settings);
+    let text = match read(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let message = "there is no signing key here";
+            let error = Error::new(Kind::Failed, "no_key", message).in_file(path.to_string_lossy());
+            return Err(error.with_hint(match settings.key {
+                Some(_) => "`SKILLPKG_KEY` names a PEM file of a private key",
+                None => "`skillpkg keygen` makes one",
+            }));
+        }
+        Err(error) => return Err(unreadable(&path, &error.to_string())),
+    };
+    SigningKey::from_pem(&text).map_err(|error| unreadable(&path, &error.to_string()))
+}
+
+/// Makes a key and writes it to a new file; one that is there is never overwritten
+/// (`key_exists`).
+///
+/// A crash leaves no file or the whole one.
+pub fn generate(path: &Path) -> Result<PublicKey, Error> {
+    let failed = |error: KeyError| Error::new(Kind::Failed, "key_not_made", error.to_string());
+    let key = SigningKey::generate().map_err(failed)?;
+    let pem = key.to_pem().map_err(failed)?;
+    match whole_file::create(path, pem.as_bytes(), Access::Private) {
+        Ok(()) => Ok(key.public()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let message = "a key is there already, and what it signed is known by it";
+            Err(Error::new(Kind::Failed, "key_exists", message)
+                .in_file(path.to_string_lossy())
+                .with_hint(
+                    "`--output FILE` makes another key, `skillpkg keys add FILE` registers it",
+                ))
+        }
+        Err(error) => Err(Error::new(Kind::Failed, "key_not_made", error.to_string())
+            .in_file(path.to_string_lossy())),
+    }
+}
+
+/// The keys beneath a home, sorted by path, and what is wrong with each file that holds none.
+pub fn list(home: &Path) -> Result<(Vec<LocalKey>, Vec<Error>), Error> {
+    let directory = home.join("keys");
+    let entries = match std::fs::read_dir(&directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
+        Err(error) => return Err(unreadable(&directory, &error.to_string())),
+    };
+    let mut paths = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|error| unreadable(&directory, &error.to_string()))?.path();
+        if path.extension().is_some_and(|extension| extension == "pem") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let (mut keys, mut broken) = (Vec::new(), Vec::new());
+    for path in paths {
+        match public_key(&path) {
+            Ok(public) => keys.push(LocalKey { path, public }),
+            Err(error) => broken.push(error),
+        }
+    }
+    Ok((keys, broken))
+}
+
+/// The public key in a PEM file of a private or a public key.
+pub fn public_key(path: &Path) -> Result<PublicKey, Error> {
+    let text = read(path).map_err(|error| unreadable(path, &error.to_string()))?;
+    if let Ok(key) = SigningKey::from_pem(&text) {
+        return Ok(key.public());
+    }
+    PublicKey::from_pem(&text).map_err(|error| {
+        let message = match error {
+            KeyError::Weak => error.to_string(),
+            _ => "neither a private nor a public Ed25519 key in PEM".to_owned(),
+        };
+        unreadable(path, &message)
+    })
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(MAX_FILE_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+fn unreadable(path: &Path, message: &str) -> Error {
+    Error::new(Kind::Failed, "key_unreadable", message).in_file(path.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(home: &Path) -> Settings {
+        Settings::new(home.to_path_buf(), home.to_path_buf(), home.to_path_buf())
+    }
+
+    #[test]
+    fn a_key_is_made_once_and_never_overwritten() {
+        let home = tempfile::tempdir().unwrap();
+        let path = default_path(home.path());
+        assert_eq!(signing_key(&settings(home.path())).unwrap_err().code, "no_key");
+        let public = generate(&path).unwrap();
+        let before = std::fs::read(&path).unwrap();
+        assert_eq!(generate(&path).unwrap_err().code, "key_exists");
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+        assert_eq!(signing_key(&settings(home.path())).unwrap().public(), public);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_key_is_its_owners_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let home = tempfile::tempdir().unwrap();
+        let path = default_path(home.path());
+        generate(&path).unwrap();
+        for (path, mode) in [(path.as_path(), 0o600), (path.parent().unwrap(), 0o700)] {
+            assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o7777, mode);
+        }
+    }
+
+    #[test]
+    fn the_keys_of_a_home_are_listed_and_what_is_none_is_told() {
+        let home = tempfile::tempdir().unwrap();
+        assert!(list(home.path()).unwrap().0.is_empty());
+        let public = generate(&default_path(home.path())).unwrap();
+        let directory = home.path().join("keys");
+        std::fs::write(directory.join("colleague.pem"), public.to_pem()).unwrap();
+        std::fs::write(directory.join("z.pem"), "no key").unwrap();
+        std::fs::write(directory.join("notes.txt"), "no key").unwrap();
+        let (keys, broken) = list(home.path()).unwrap();
+        assert!(keys.iter().all(|key| key.public.id() == public.id()));
+        assert_eq!((keys.len(), broken.len()), (2, 1));
+        let chosen = Settings { key: Some(directory.join("z.pem")), ..settings(home.path()) };
+        assert_eq!(signing_key(&chosen).unwrap_err().code, "key_unreadable");
+    }
+}

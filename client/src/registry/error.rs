@@ -1,0 +1,184 @@
+//! Why a registry did not do what was asked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use skillpkg_schema::diagnostic::{escape, escape_prose};
+use skillpkg_schema::wire::Problem;
+use skillpkg_schema::{ContentAddress, Diagnostic};
+
+use crate::{Error, Kind};
+
+/// Why a registry did not do what was asked.
+///
+/// `url` is the registry's base URL; texts of the other side are escaped when shown.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RegistryError {
+    /// A file of certificates that cannot be read.
+    #[error("the certificates in `{}` cannot be read: {reason}", escape(&file.to_string_lossy()))]
+    Certificates { file: PathBuf, reason: String },
+    /// The client itself cannot be made.
+    #[error("no connection to `{url}` can be prepared: {reason}")]
+    Setup { url: String, reason: String },
+    /// A token with characters that no token has.
+    #[error("the token for `{url}` holds characters that no token has")]
+    Token { url: String },
+    /// No connection, or one that broke.
+    #[error("cannot reach the registry at `{url}`: {}", escape(cause))]
+    Unreachable { url: String, cause: String },
+    /// No answer in time.
+    #[error("the registry at `{url}` did not answer within {} seconds", waited.as_secs_f32())]
+    Silent { url: String, waited: Duration },
+    /// An answer that trickles.
+    #[error("the registry at `{url}` answers too slowly: {received} bytes in {} seconds", waited.as_secs_f32())]
+    Slow { url: String, received: u64, waited: Duration },
+    /// A redirect, which could lead to anybody.
+    #[error(
+        "the registry at `{url}` answers with a redirect to `{}`, which is not followed",
+        escape(target)
+    )]
+    Redirect { url: String, target: String },
+    /// Not a document of ours: a proxy's or a portal's page, most likely.
+    #[error(
+        "`{url}` answers with `{}` where JSON was expected: it is not a skillpkg registry, or something between answers for it",
+        escape(media_type)
+    )]
+    NotJson { url: String, media_type: String },
+    /// More than is read.
+    #[error("the registry at `{url}` answers with more than {limit} bytes")]
+    TooLong { url: String, limit: u64 },
+    /// Less than was announced.
+    #[error("the registry at `{url}` answers with {received} bytes of {expected}")]
+    TooShort { url: String, received: u64, expected: u64 },
+    /// JSON of another shape.
+    #[error(
+        "the registry at `{url}` answers with JSON of another shape than expected: {}",
+        escape(reason)
+    )]
+    Shape { url: String, reason: String },
+    /// An answer about something else than what was asked.
+    #[error(
+        "the registry at `{url}` was asked for `{}` and answers with `{}`",
+        escape(asked),
+        escape(answered)
+    )]
+    Other { url: String, asked: String, answered: String },
+    /// Bytes that are not those of their address.
+    #[error("what the registry at `{url}` sends for {address} is something else")]
+    Digest { url: String, address: ContentAddress },
+    /// What the registry says itself.
+    #[error("{}", told(problem))]
+    Problem { url: String, problem: Box<Problem>, retry_after: Option<u64> },
+    /// A failure without a problem document.
+    #[error("the registry at `{url}` answers with status {status} and does not say why")]
+    Status { url: String, status: u16 },
+    /// A local file that cannot be sent.
+    #[error("`{}` cannot be read: {reason}", escape(&file.to_string_lossy()))]
+    File { file: PathBuf, reason: String },
+}
+
+/// A problem's words, bounded.
+fn told(problem: &Problem) -> String {
+    const LONGEST: usize = 4_000;
+    let text = if problem.detail.trim().is_empty() { &problem.title } else { &problem.detail };
+    let text: String = text.chars().take(LONGEST).collect();
+    escape_prose(text.trim())
+}
+
+impl RegistryError {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Digest { .. } | Self::Other { .. } => Kind::Verification,
+            Self::Token { .. } => Kind::Usage,
+            Self::Problem { problem, .. } if matches!(problem.status, 401 | 403) => Kind::Refused,
+            Self::Status { status: 401 | 403, .. } => Kind::Refused,
+            _ => Kind::Failed,
+        }
+    }
+
+    fn code(&self) -> String {
+        match self {
+            Self::Certificates { .. } => "certificates_unreadable",
+            Self::Setup { .. } => "registry_setup_failed",
+            Self::Token { .. } => "token_invalid",
+            Self::Unreachable { .. } => "registry_unreachable",
+            Self::Silent { .. } | Self::Slow { .. } => "registry_timeout",
+            Self::Redirect { .. } => "registry_redirects",
+            Self::NotJson { .. } => "not_a_registry",
+            Self::TooLong { .. } => "answer_too_long",
+            Self::TooShort { .. } => "answer_too_short",
+            Self::Shape { .. } => "answer_invalid",
+            Self::Other { .. } => "answer_mismatch",
+            Self::Digest { .. } => "digest_mismatch",
+            Self::Problem { problem, .. } if is_code(&problem.code) => &problem.code,
+            Self::Problem { .. } => "registry_refused",
+            Self::Status { status: 401, .. } => "unauthorized",
+            Self::Status { status: 403, .. } => "forbidden",
+            Self::Status { .. } => "registry_failed",
+            Self::File { .. } => "file_unreadable",
+        }
+        .to_owned()
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Unreachable { cause, .. } if cause.contains("certificate") => Some(
+                "a certificate that only your organisation knows is trusted with \
+                 `ca = \"FILE.pem\"` under the registry in the configuration file"
+                    .to_owned(),
+            ),
+            Self::Unreachable { .. } => Some("is it running, and is this its URL?".to_owned()),
+            Self::Redirect { .. } => {
+                Some("if the registry has moved, configure its new URL".to_owned())
+            }
+            Self::Problem { problem, url, .. } if problem.status == 401 => Some(format!(
+                "`skillpkg login --registry {url}` keeps a token; `SKILLPKG_TOKEN` gives one for \
+                 a run"
+            )),
+            Self::Status { status: 401, url } => {
+                Some(format!("`skillpkg login --registry {url}` keeps a token"))
+            }
+            Self::Problem { problem, .. } if problem.code == "token_lacks_grant" => {
+                Some("`skillpkg whoami` tells what the token allows".to_owned())
+            }
+            Self::Problem { problem, .. } if problem.code == "key_not_registered" => Some(
+                "`skillpkg keys add` registers a further key with your account, and \
+                 `skillpkg keys` tells which it has"
+                    .to_owned(),
+            ),
+            Self::Problem { retry_after: Some(seconds), .. } => {
+                Some(format!("try again in {seconds} seconds"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether a text from outside can stand where our own codes stand.
+fn is_code(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
+/// A fault from outside, safe to print.
+fn printable(fault: Diagnostic) -> Diagnostic {
+    Diagnostic {
+        code: if is_code(&fault.code) { fault.code } else { "fault".to_owned() },
+        message: escape_prose(&fault.message),
+        hint: fault.hint.as_deref().map(escape_prose),
+        ..fault
+    }
+}
+
+impl From<RegistryError> for Error {
+    fn from(error: RegistryError) -> Self {
+        let mut told = Error::new(error.kind(), error.code(), error.to_string());
+        told.hint = error.hint();
+        if let RegistryError::Problem { problem, .. } = error {
+            told.faults = problem.faults.into_iter().map(printable).collect();
+        }
+        told
+    }
+}

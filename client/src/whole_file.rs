@@ -1,0 +1,126 @@
+//! Files that appear whole or not at all.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+/// Who may read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Its owner alone: 0600, whatever the umask.
+    Private,
+    /// Everybody: 0644, whatever the umask.
+    Public,
+}
+
+/// Writes a file in place of whatever is there; a symbolic link is replaced, not followed.
+///
+/// Written to another name in the same directory, synced and renamed: a crash leaves the old file
+/// or the new one. Directories on the way are made, for their owner alone.
+pub(crate) fn replace(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
+    let written = write(path, bytes, access)?;
+    written.persist(path).map_err(|error| error.error)?;
+    sync_directory(path)
+}
+
+/// Writes a new file; one that is there already, also as a dangling link, is an error of kind
+/// [`io::ErrorKind::AlreadyExists`].
+///
+/// A crash leaves no file or the whole one.
+pub(crate) fn create(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
+    let written = write(path, bytes, access)?;
+    written.persist_noclobber(path).map_err(|error| error.error)?;
+    sync_directory(path)
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn write(path: &Path, bytes: &[u8], access: Access) -> io::Result<tempfile::NamedTempFile> {
+    let directory = directory_of(path);
+    make_directory(directory)?;
+    let mut file = tempfile::Builder::new().prefix(".skillpkg-").tempfile_in(directory)?;
+    set_access(file.as_file(), access)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+fn make_directory(directory: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(directory)
+}
+
+#[cfg(unix)]
+fn set_access(file: &std::fs::File, access: Access) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = match access {
+        Access::Private => 0o600,
+        Access::Public => 0o644,
+    };
+    file.set_permissions(std::fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_access(_: &std::fs::File, _: Access) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(unix)]
+fn sync_directory(path: &Path) -> io::Result<()> {
+    std::fs::File::open(directory_of(path))?.sync_all()
+}
+
+#[cfg(not(unix))]
+fn sync_directory(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
+    }
+
+    #[test]
+    fn a_link_in_its_place_is_replaced_and_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (target, path) = (directory.path().join("target"), directory.path().join("file"));
+        std::fs::write(&target, "theirs").unwrap();
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        assert_eq!(
+            create(&path, b"ours", Access::Private).unwrap_err().kind(),
+            io::ErrorKind::AlreadyExists
+        );
+        replace(&path, b"ours", Access::Private).unwrap();
+        assert_eq!(std::fs::read(&target).unwrap(), b"theirs");
+        assert_eq!(std::fs::read(&path).unwrap(), b"ours");
+        assert!(std::fs::symlink_metadata(&path).unwrap().is_file());
+        assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn access_is_as_said_and_nothing_else_is_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("a/b/file");
+        create(&path, b"x", Access::Private).unwrap();
+        assert_eq!((mode(&path), mode(&directory.path().join("a"))), (0o600, 0o700));
+        replace(&path, b"y", Access::Public).unwrap();
+        assert_eq!(mode(&path), 0o644);
+        let entries = std::fs::read_dir(path.parent().unwrap()).unwrap().count();
+        assert_eq!(entries, 1);
+    }
+}
