@@ -144,7 +144,11 @@ impl From<StoreError> for Error {
                     .with_hint("`skillpkg verify --repair` fetches it again")
             }
             StoreError::Held { .. } => Self::new(Kind::Failed, "locked_by", message),
-            StoreError::Io { .. } => Self::new(Kind::Failed, "store_failed", message),
+            StoreError::TooLong { .. } => Self::new(Kind::Failed, "too_long", message),
+            StoreError::Exists(_) => Self::new(Kind::Failed, "already_there", message),
+            StoreError::Misplaced { .. } | StoreError::Output(_) | StoreError::Io { .. } => {
+                Self::new(Kind::Failed, "store_failed", message)
+            }
         }
     }
 }

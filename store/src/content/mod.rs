@@ -1,56 +1,42 @@
 //! The content store: a machine's blobs and snapshots, found by their addresses alone.
 
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+mod blob;
+mod collect;
+mod copy;
+mod damage;
+mod directory;
+mod error;
+mod format;
+mod ingest;
+mod layout;
+mod lease;
+mod lock;
+mod read;
+mod record;
+mod repair;
+mod sync;
+mod temporary;
+mod tree;
+mod verify;
 
+pub use collect::{Collected, Collection};
+pub use error::StoreError;
+pub use lease::Lease;
+pub use repair::SetAside;
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
 use skillpkg_schema::address::Digests;
 use skillpkg_schema::signature::Envelope;
+use skillpkg_schema::tree::DirectoryTree;
 use skillpkg_schema::{ContentAddress, Manifest, SkillPath};
 
-use crate::archive::ArchiveError;
-
-/// Why the store did not do what was asked.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The archive was refused.
-    #[error(transparent)]
-    Archive(#[from] ArchiveError),
-    /// The store was written by a later version.
-    #[error("the store at `{}` has format {found}; this version reads {known}", path.display())]
-    Format {
-        /// The store.
-        path: PathBuf,
-        /// Its format.
-        found: String,
-        /// Ours.
-        known: u32,
-    },
-    /// Nothing with this address is in the store.
-    #[error("{0} is not in the store")]
-    Absent(ContentAddress),
-    /// A blob's bytes are not those of its address; it was set aside.
-    #[error("the blob {address} in the store was damaged and has been set aside")]
-    Damaged {
-        /// The blob.
-        address: ContentAddress,
-    },
-    /// Another process holds the store for longer than we wait.
-    #[error("the store at `{}` is held by process {pid}", path.display())]
-    Held {
-        /// The store.
-        path: PathBuf,
-        /// Who holds it, as it wrote itself.
-        pid: String,
-    },
-    /// Reading or writing failed.
-    #[error("`{}`: {source}", path.display())]
-    Io {
-        /// Where.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-}
+use layout::Layout;
+use lease::Patience;
 
 /// One thing in a snapshot's tree that is not as its manifest says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +48,7 @@ pub struct TreeProblem {
 }
 
 /// What can be wrong with a file of a tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TreeProblemKind {
     /// Its bytes are not those of the manifest.
     Modified,
@@ -96,140 +82,198 @@ pub struct Ingested {
     pub archive: Digests,
 }
 
-/// What `gc` did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Collected {
-    /// Snapshots removed.
-    pub snapshots: u64,
-    /// Blobs removed.
-    pub blobs: u64,
-    /// Bytes freed.
-    pub bytes: u64,
-}
-
 /// A machine's store. Cheap to clone; safe to use from many threads and many processes.
 #[derive(Debug, Clone)]
 pub struct Store {
-    root: PathBuf,
-}
-
-/// Held while an install puts things into the store that nothing refers to yet: `gc` removes
-/// nothing that was there or came while any lease was held. Let go when dropped, or when its
-/// process ends however it ends.
-#[derive(Debug)]
-pub struct Lease {
-    _private: (),
+    layout: Arc<Layout>,
+    patience: Patience,
 }
 
 impl Store {
     /// Opens the store at `root`, made where it is absent.
+    ///
+    /// A store of a later format is refused, and so is one with a link in the place of a directory
+    /// of its own. The way to the root may hold links.
     pub fn open(root: &Path) -> Result<Self, StoreError> {
-        let _ = root;
-        todo!()
+        let layout = Layout::open(root)?;
+        format::check(&layout)?;
+        Ok(Self { layout: Arc::new(layout), patience: Patience::default() })
     }
 
-    /// Where it lies.
+    /// Where it lies, as an absolute path.
     pub fn root(&self) -> &Path {
-        &self.root
+        self.layout.path()
     }
 
     /// Keeps `gc` from what comes while the lease is held.
+    ///
+    /// Waits for a collection at work. On a file system without locks the lease is held in name
+    /// alone, and nothing can be collected there.
     pub fn lease(&self) -> Result<Lease, StoreError> {
-        todo!()
+        Lease::take(&self.layout, &self.patience)
     }
 
     /// Unpacks an archive into blobs and its manifest.
     ///
     /// Streams; the archive is checked whole before anything in it is found by its address, but its
     /// signature is the caller's to verify before the snapshot is believed. `wanted` refuses
-    /// another snapshot as soon as its manifest is read. Nothing is durable before
-    /// [`Store::sync`].
+    /// another snapshot as soon as its manifest is read. A damaged blob of the same address is
+    /// replaced. Signatures kept for the same manifest are replaced by the archive's.
+    ///
+    /// Whoever is killed here leaves things in `tmp/` and whole blobs, and the snapshot is found or
+    /// is not. Nothing survives a loss of power for certain before [`Store::sync`]; what such a
+    /// loss tore is found damaged when it is used.
     pub fn ingest(
         &self,
-        lease: &Lease,
+        _lease: &Lease,
         archive: impl Read,
         wanted: Option<&ContentAddress>,
     ) -> Result<Ingested, StoreError> {
-        let _ = (lease, archive, wanted);
-        todo!()
+        ingest::ingest(&self.layout, archive, wanted)
     }
 
     /// Makes all that was written so far survive a crash: once an install, not once a file.
     pub fn sync(&self) -> Result<(), StoreError> {
-        todo!()
+        sync::sync(&self.layout)
     }
 
     /// The manifest and signatures of a snapshot, by an address of either algorithm; [`None`] where
     /// it is absent.
+    ///
+    /// Both are re-hashed. A damaged record is set aside and told once as
+    /// [`StoreError::Damaged`]; from then on it is absent.
     pub fn stored(&self, snapshot: &ContentAddress) -> Result<Option<Stored>, StoreError> {
-        let _ = snapshot;
-        todo!()
+        record::read(&self.layout, snapshot)
     }
 
-    /// The addresses of every snapshot kept.
+    /// The SHA-256 addresses of every snapshot kept, sorted.
     pub fn snapshots(&self) -> Result<Vec<ContentAddress>, StoreError> {
-        todo!()
+        let digests = record::list(&self.layout)?;
+        Ok(digests.into_iter().map(skillpkg_schema::Sha256Digest::address).collect())
     }
 
     /// The tree of a snapshot as agents see it, made of blobs where it is not there yet: a
     /// read-only directory with nothing of ours inside. Answers with its path, the same for one
     /// snapshot always.
-    pub fn materialise(&self, lease: &Lease, manifest: &Manifest) -> Result<PathBuf, StoreError> {
-        let _ = (lease, manifest);
-        todo!()
+    ///
+    /// Every blob is re-hashed as it is copied. A tree that is there already is not: see
+    /// [`Store::verify_tree`]. Whoever is killed here leaves no part of a tree in place.
+    pub fn materialise(&self, _lease: &Lease, manifest: &Manifest) -> Result<PathBuf, StoreError> {
+        tree::materialise(&self.layout, manifest)
     }
 
     /// Where the tree of a snapshot lies, whether or not it is there.
+    ///
+    /// For a BLAKE3 address of no snapshot in the store, a path where nothing ever lies.
     pub fn tree_path(&self, snapshot: &ContentAddress) -> PathBuf {
-        let _ = snapshot;
-        todo!()
+        let known = record::resolve(&self.layout, snapshot).ok().flatten();
+        let address = known.map_or(*snapshot, skillpkg_schema::Sha256Digest::address);
+        self.layout.snapshot_path(&layout::tree_name(&address))
     }
 
-    /// Re-hashes a snapshot's tree, every file by content.
+    /// A snapshot's tree, to be read beneath its handle without following a link.
+    pub fn open_tree(&self, manifest: &Manifest) -> Result<DirectoryTree, StoreError> {
+        match tree::open(&self.layout, &manifest.address())? {
+            Some(directory) => Ok(DirectoryTree::from(directory)),
+            None => Err(StoreError::Absent(manifest.address())),
+        }
+    }
+
+    /// Re-hashes a snapshot's tree, every file by content; what is wrong, sorted by path.
+    ///
+    /// A directory too many is one problem, with what is in it. Where the whole tree is absent each
+    /// file is missing; where something else stands in its place, [`StoreError::Misplaced`].
     pub fn verify_tree(&self, manifest: &Manifest) -> Result<Vec<TreeProblem>, StoreError> {
-        self.verify_copy(manifest, &self.tree_path(&manifest.address()))
+        let address = manifest.address();
+        let place = self.layout.snapshot_path(&layout::tree_name(&address));
+        match tree::open(&self.layout, &address)? {
+            Some(directory) => verify::verify(&directory, &place, manifest),
+            None => Ok(verify::all_missing(manifest)),
+        }
     }
 
-    /// Re-hashes a copy of a snapshot at `directory`, every file by content.
+    /// Re-hashes a copy of a snapshot at `directory`, every file by content; what is wrong, sorted
+    /// by path.
+    ///
+    /// The way to `directory` may hold links, and it may be one; what is beneath it may not. Where
+    /// it is absent each file is missing.
     pub fn verify_copy(
         &self,
         manifest: &Manifest,
         directory: &Path,
     ) -> Result<Vec<TreeProblem>, StoreError> {
-        let _ = (manifest, directory);
-        todo!()
+        match Dir::open_ambient_dir(directory, ambient_authority()) {
+            Ok(opened) => verify::verify(&opened, directory, manifest),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Ok(verify::all_missing(manifest))
+            }
+            Err(error) => Err(StoreError::io(directory, error)),
+        }
     }
 
     /// Makes a snapshot's tree whole again from its blobs: what is wrong is set aside, never
     /// deleted. Answers with the files whose blobs are absent or damaged too, which must be fetched
     /// again; where there are any, the tree is left as it was.
+    ///
+    /// A file of which only the tree's own bytes are left is taken from there. Where anything but
+    /// files too many is wrong, the whole old tree goes to `aside/` and a new one takes its place in
+    /// one step.
     pub fn repair_tree(
         &self,
-        lease: &Lease,
+        _lease: &Lease,
         manifest: &Manifest,
     ) -> Result<Vec<SkillPath>, StoreError> {
-        let _ = (lease, manifest);
-        todo!()
+        repair::repair(&self.layout, manifest)
+    }
+
+    /// Sets aside what a snapshot's tree holds and its manifest does not, such as a `__pycache__`
+    /// that a run left: moved to `aside/`, never run, never deleted. Answers with what was moved.
+    pub fn quarantine_extras(&self, manifest: &Manifest) -> Result<Vec<SetAside>, StoreError> {
+        repair::quarantine_extras(&self.layout, manifest)
     }
 
     /// Copies a snapshot into a new directory at `target`, writable by its owner. `target` must not
     /// exist; it appears whole or not at all.
+    ///
+    /// Made beside it, in the same directory, whose handle is held from the start. What a copy that
+    /// was killed left there, the next one removes.
     pub fn copy_tree(&self, manifest: &Manifest, target: &Path) -> Result<(), StoreError> {
-        let _ = (manifest, target);
-        todo!()
+        copy::copy_tree(&self.layout, manifest, target)
     }
 
     /// The bytes of a blob of at most `limit` bytes, re-hashed.
+    ///
+    /// By a BLAKE3 address it is found where a snapshot kept here lists it.
     pub fn read_blob(&self, blob: &ContentAddress, limit: u64) -> Result<Vec<u8>, StoreError> {
-        let _ = (blob, limit);
-        todo!()
+        read::read_blob(&self.layout, blob, limit)
+    }
+
+    /// Writes the bytes of a blob of any length to `out`, each verified before it is written;
+    /// answers with how many.
+    ///
+    /// Needs little memory, since the blob is read twice. Where the blob is damaged nothing at all
+    /// was written, unless it was changed in the moment between.
+    pub fn write_blob_to(
+        &self,
+        blob: &ContentAddress,
+        out: &mut dyn Write,
+    ) -> Result<u64, StoreError> {
+        read::write_blob_to(&self.layout, blob, out)
+    }
+
+    /// Keeps installs out until the collection is finished or dropped; waits for those under way.
+    ///
+    /// What is live is to be found out after this: an install that ends in between would otherwise
+    /// lose what it has just brought.
+    pub fn begin_collection(&self) -> Result<Collection, StoreError> {
+        Collection::begin(&self.layout, &self.patience)
     }
 
     /// Removes the snapshots that are not among `live`, and the blobs of no snapshot that stays.
     ///
-    /// What came while a lease is held anywhere stays.
+    /// What came while a lease is held anywhere stays: it is waited for. For a `live` that installs
+    /// may change meanwhile, see [`Store::begin_collection`].
     pub fn collect(&self, live: &[ContentAddress]) -> Result<Collected, StoreError> {
-        let _ = live;
-        todo!()
+        self.begin_collection()?.finish(live)
     }
 }

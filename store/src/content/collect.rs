@@ -1,0 +1,215 @@
+//! Collection: what nothing refers to any more is removed, beside installs and never under them.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::Arc;
+
+use cap_fs_ext::DirExt as _;
+use skillpkg_schema::{Blake3Digest, ContentAddress, Sha256Digest};
+
+use super::blob::parse_name;
+use super::directory::{remove_all, remove_file, set_directory_mode};
+use super::error::{AtPath as _, StoreError};
+use super::layout::{Layout, snapshot_of_tree};
+use super::lease::{Patience, lease_holder};
+use super::lock::{Lock, LockFile, holder, is_unsupported};
+use super::record;
+use super::temporary::with_free_name;
+use super::tree::WRITABLE_DIRECTORY;
+
+/// What `gc` did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Snapshots removed.
+    pub snapshots: u64,
+    /// Blobs removed.
+    pub blobs: u64,
+    /// Bytes freed.
+    pub bytes: u64,
+}
+
+/// A collection that keeps every install out while it lasts.
+///
+/// Begin it, then find out what is live, then finish it: whatever an install brought in is referred
+/// to by then. Dropped unfinished, nothing was removed.
+#[derive(Debug)]
+pub struct Collection {
+    layout: Arc<Layout>,
+    // Let go in this order, so that who waits at the gate finds the store free.
+    _store: Lock,
+    _gate: Lock,
+}
+
+impl Collection {
+    /// Closes the gate to new leases and waits for those that are held.
+    pub(super) fn begin(layout: &Arc<Layout>, patience: &Patience) -> Result<Self, StoreError> {
+        let held = |pid: String| StoreError::Held { path: layout.path().to_owned(), pid };
+        let lock = |which: LockFile| -> Result<Option<Lock>, StoreError> {
+            let path = || layout.path().join(which.name());
+            let unlocked = which.open(layout).at(path)?;
+            unlocked.exclusive(patience.collection).map_err(|error| {
+                let error = if is_unsupported(&error) {
+                    let message = "the file system has no locks, so nothing can be removed while \
+                                   an install may run";
+                    io::Error::new(io::ErrorKind::Unsupported, message)
+                } else {
+                    error
+                };
+                StoreError::io(path(), error)
+            })
+        };
+        let Some(mut gate) = lock(LockFile::Gate)? else {
+            return Err(held(holder(layout, LockFile::Gate)));
+        };
+        gate.sign().at(|| layout.path().join(LockFile::Gate.name()))?;
+        match lock(LockFile::Store)? {
+            Some(store) => Ok(Self { layout: layout.clone(), _store: store, _gate: gate }),
+            None => Err(held(lease_holder(layout))),
+        }
+    }
+
+    /// Removes the snapshots that are not among `live`, and the blobs of no snapshot that stays.
+    ///
+    /// Also what lies in `tmp/`, which nobody can be at work on. What was set aside from a tree
+    /// stays. Whoever is killed here leaves whole snapshots and blobs, of which the next collection
+    /// removes the rest.
+    pub fn finish(self, live: &[ContentAddress]) -> Result<Collected, StoreError> {
+        let layout = &*self.layout;
+        let mut collected = Collected::default();
+        clear_temporary(layout)?;
+        let live = resolve_all(layout, live)?;
+        // First the records: from then on the snapshot is not found, whatever is left of it.
+        let mut kept = Vec::new();
+        for snapshot in record::list(layout)? {
+            if live.contains(&snapshot) {
+                kept.push(snapshot);
+            } else {
+                let name = snapshot.to_string();
+                collected.bytes +=
+                    remove_file(layout.manifests(), &name).at(|| layout.manifest_path(&name))?;
+                collected.snapshots += 1;
+            }
+        }
+        collected.bytes += sweep_trees(layout, &live)?;
+        if let Some(wanted) = Wanted::by(layout, &kept)? {
+            sweep_index(layout, &wanted)?;
+            sweep_blobs(layout, &wanted, &mut collected)?;
+        }
+        Ok(collected)
+    }
+}
+
+/// The digests of the snapshots that stay; a BLAKE3 address that the store does not know says
+/// nothing.
+fn resolve_all(
+    layout: &Layout,
+    live: &[ContentAddress],
+) -> Result<HashSet<Sha256Digest>, StoreError> {
+    let mut digests = HashSet::new();
+    for address in live {
+        digests.extend(record::resolve(layout, address)?);
+    }
+    Ok(digests)
+}
+
+fn clear_temporary(layout: &Layout) -> Result<(), StoreError> {
+    let at = || layout.temporary_path("");
+    for entry in layout.temporary().entries().at(at)? {
+        let name = entry.at(at)?.file_name();
+        remove_all(layout.temporary(), &name).at(|| at().join(&name))?;
+    }
+    Ok(())
+}
+
+/// Removes the ways from BLAKE3 to a record that is gone.
+fn sweep_index(layout: &Layout, wanted: &Wanted) -> Result<(), StoreError> {
+    let at = || layout.by_blake3_path("");
+    for entry in layout.by_blake3().entries().at(at)? {
+        let name = entry.at(at)?.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let Ok(manifest) = name.parse::<Blake3Digest>() else { continue };
+        if !wanted.manifests.contains(&manifest) {
+            remove_file(layout.by_blake3(), name).at(|| layout.by_blake3_path(name))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes the trees of snapshots that are not live; answers with the bytes in them.
+///
+/// Each leaves its place in one step, so that no half of one is ever found there.
+fn sweep_trees(layout: &Layout, live: &HashSet<Sha256Digest>) -> Result<u64, StoreError> {
+    let at = || layout.snapshot_path("");
+    let mut bytes = 0;
+    for entry in layout.snapshots().entries().at(at)? {
+        let name = entry.at(at)?.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let Some(snapshot) = snapshot_of_tree(name) else { continue };
+        if live.contains(&snapshot) {
+            continue;
+        }
+        let at = || layout.snapshot_path(name);
+        if let Ok(tree) = layout.snapshots().open_dir_nofollow(name) {
+            // A directory that goes to another parent is written to, since its `..` changes.
+            set_directory_mode(&tree, WRITABLE_DIRECTORY).at(at)?;
+        }
+        let (removing, ()) = with_free_name("removing", |free| {
+            layout.snapshots().rename(name, layout.temporary(), free)
+        })
+        .at(at)?;
+        let path = || layout.temporary_path(&removing);
+        bytes += remove_all(layout.temporary(), removing.as_ref()).at(path)?;
+    }
+    Ok(bytes)
+}
+
+/// What the snapshots that stay need beside their records.
+#[derive(Default)]
+struct Wanted {
+    blobs: HashSet<Sha256Digest>,
+    manifests: HashSet<Blake3Digest>,
+}
+
+impl Wanted {
+    /// [`None`] where one of the manifests is damaged, and no blob can be told to be of none.
+    fn by(layout: &Layout, kept: &[Sha256Digest]) -> Result<Option<Self>, StoreError> {
+        let mut wanted = Self::default();
+        for snapshot in kept {
+            match record::read(layout, &snapshot.address()) {
+                Ok(Some(stored)) => {
+                    wanted.manifests.insert(Blake3Digest::of(&stored.manifest.to_bytes()));
+                    wanted.blobs.extend(stored.manifest.files.iter().map(|file| file.sha256));
+                }
+                Ok(None) => {}
+                Err(StoreError::Damaged { .. }) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Some(wanted))
+    }
+}
+
+fn sweep_blobs(
+    layout: &Layout,
+    wanted: &Wanted,
+    collected: &mut Collected,
+) -> Result<(), StoreError> {
+    let at = || layout.shard_path("");
+    for shard in layout.blobs().entries().at(at)? {
+        let shard_name = shard.at(at)?.file_name();
+        let Some(shard_name) = shard_name.to_str() else { continue };
+        let Ok(shard) = layout.blobs().open_dir_nofollow(shard_name) else { continue };
+        let at = || layout.shard_path(shard_name);
+        for entry in shard.entries().at(at)? {
+            let name = entry.at(at)?.file_name();
+            let Some(name) = name.to_str() else { continue };
+            // One for either mode has the bytes, and may be the last that is whole.
+            let Some((blob, _)) = parse_name(name) else { continue };
+            if !wanted.blobs.contains(&blob) {
+                collected.bytes += remove_file(&shard, name).at(|| at().join(name))?;
+                collected.blobs += 1;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! Copies of a snapshot outside the store, for their owner to edit.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use skillpkg_schema::Manifest;
+
+use super::directory::{place_new, remove_all};
+use super::error::{AtPath as _, StoreError};
+use super::layout::Layout;
+use super::lock::{Lock, LockFile, Unlocked, is_unsupported};
+use super::temporary::TemporaryTree;
+use super::tree::{Access, fill, write_file};
+
+/// What stands before the process's number in the name of a copy in the making, beside its target.
+const KIND: &str = ".skillpkg-copy";
+/// Longest wait for another process to begin a copy.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// Makes a copy of a snapshot at `target`. See [`super::Store::copy_tree`].
+pub(super) fn copy_tree(
+    layout: &Layout,
+    manifest: &Manifest,
+    target: &Path,
+) -> Result<(), StoreError> {
+    let (Some(parent_path), Some(name)) = (target.parent(), target.file_name()) else {
+        return Err(StoreError::Exists(target.to_owned()));
+    };
+    let Some(name) = name.to_str() else {
+        let error = io::Error::new(io::ErrorKind::InvalidFilename, "its name is not UTF-8");
+        return Err(StoreError::io(target, error));
+    };
+    let parent_path = if parent_path.as_os_str().is_empty() { Path::new(".") } else { parent_path };
+    // Held from here on: what a link on the way leads to later does not matter.
+    let parent =
+        Dir::open_ambient_dir(parent_path, ambient_authority()).at(|| parent_path.to_owned())?;
+    if parent.symlink_metadata(name).is_ok() {
+        return Err(StoreError::Exists(target.to_owned()));
+    }
+    let (tree, _lock) = begin(layout, &parent, parent_path)?;
+    let place = parent_path.join(tree.name());
+    fill(tree.directory(), &place, manifest, Access::Writable, &mut |entry, file| {
+        write_file(layout, manifest, entry, file, &place)
+    })?;
+    if place_new(&parent, tree.name(), &parent, name).at(|| target.to_owned())? {
+        tree.placed();
+        Ok(())
+    } else {
+        Err(StoreError::Exists(target.to_owned()))
+    }
+}
+
+/// Creates a directory beside the target and locks it while the copy is made; removes what copies
+/// left there whose processes ended.
+///
+/// An agent that lists the directory would otherwise meet half a skill there for good.
+fn begin<'parent>(
+    layout: &Layout,
+    parent: &'parent Dir,
+    path: &Path,
+) -> Result<(TemporaryTree<'parent>, Option<Lock>), StoreError> {
+    let lock_path = || layout.path().join(LockFile::Step.name());
+    // Between its creation and its lock a directory looks like one that was left.
+    let step = match LockFile::Step.open(layout).at(lock_path)?.exclusive(WAIT) {
+        Ok(step) => step,
+        Err(error) if is_unsupported(&error) => None,
+        Err(error) => return Err(StoreError::io(lock_path(), error)),
+    };
+    if step.is_some() {
+        // What cannot be removed is not in the way of this copy.
+        let _ = remove_left(parent);
+    }
+    let tree = TemporaryTree::create(parent, KIND).at(|| path.join(KIND))?;
+    let lock = match lock_directory(tree.directory()) {
+        Ok(lock) => lock,
+        Err(error) if is_unsupported(&error) => None,
+        Err(error) => return Err(StoreError::io(path.join(tree.name()), error)),
+    };
+    Ok((tree, lock))
+}
+
+fn remove_left(parent: &Dir) -> io::Result<()> {
+    use cap_fs_ext::DirExt as _;
+    for entry in parent.entries()? {
+        let name = entry?.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let is_ours = name.strip_prefix(KIND).is_some_and(|rest| rest.starts_with('-'));
+        if is_ours && let Ok(left) = parent.open_dir_nofollow(name) {
+            let lock = lock_directory(&left)?;
+            if lock.is_some() {
+                remove_all(parent, name.as_ref())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Locks a directory; [`None`] while another process has it locked.
+#[cfg(unix)]
+fn lock_directory(directory: &Dir) -> io::Result<Option<Lock>> {
+    let file: File = directory.open(".")?.into_std();
+    Unlocked::from(file).exclusive(Duration::ZERO)
+}
+
+/// Directories cannot be locked here.
+#[cfg(not(unix))]
+fn lock_directory(_: &Dir) -> io::Result<Option<Lock>> {
+    Err(io::Error::from(io::ErrorKind::Unsupported))
+}

@@ -1,0 +1,67 @@
+//! What is damaged is moved out of the way, and never what has just replaced it.
+//!
+//! A reader that finds bad bytes may be slower than a writer that brings good ones: it must not
+//! take those away. So a file is set aside only while it is still the one that was read, and
+//! whoever writes over a file holds the same lock. A file is first placed only where nothing
+//! stands, for which no lock is needed.
+
+use std::fs::File;
+use std::io;
+use std::time::Duration;
+
+use cap_fs_ext::MetadataExt as _;
+use cap_std::fs::Dir;
+
+use super::directory::open_regular;
+use super::layout::Layout;
+use super::lock::{Lock, LockFile, is_unsupported};
+use super::temporary::with_free_name;
+
+/// Longest wait for another process to move one file.
+const WAIT: Duration = Duration::from_secs(10);
+
+/// Moves `name` from `tmp/` into place over what stands there.
+pub(super) fn place_over(layout: &Layout, from: &str, target: &Dir, to: &str) -> io::Result<()> {
+    let _lock = lock(layout)?;
+    layout.temporary().rename(from, target, to)
+}
+
+/// Moves the file at `name` into `tmp/`, if it is still the one that `bad` has open.
+pub(super) fn set_aside(
+    layout: &Layout,
+    directory: &Dir,
+    name: &str,
+    bad: &File,
+) -> io::Result<()> {
+    let _lock = lock(layout)?;
+    let (stands, now) = match open_regular(directory, name) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let read = bad.metadata()?;
+    if (now.dev(), now.ino()) != (read.dev(), read.ino()) {
+        return Ok(());
+    }
+    // Windows moves no file that is open.
+    drop(stands);
+    let (_, ()) = with_free_name("damaged", |free| {
+        if layout.temporary().symlink_metadata(free).is_ok() {
+            return Err(io::Error::from(io::ErrorKind::AlreadyExists));
+        }
+        directory.rename(name, layout.temporary(), free)
+    })?;
+    Ok(())
+}
+
+/// The lock; [`None`] on a file system without locks, where the last to come is right.
+fn lock(layout: &Layout) -> io::Result<Option<Lock>> {
+    match LockFile::Step.open(layout)?.exclusive(WAIT) {
+        Ok(None) => {
+            let message = format!("`{}` is held by another process", LockFile::Step.name());
+            Err(io::Error::new(io::ErrorKind::TimedOut, message))
+        }
+        Err(error) if is_unsupported(&error) => Ok(None),
+        answer => answer,
+    }
+}

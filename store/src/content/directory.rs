@@ -1,0 +1,165 @@
+//! What is done beneath a directory's handle, one name at a time and no link followed.
+
+use std::ffi::OsStr;
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::Path;
+
+use cap_fs_ext::{
+    DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsMaybeDirExt as _,
+};
+use cap_std::fs::{Dir, OpenOptions};
+
+/// Opens a directory, made where it is absent.
+pub(super) fn make_directory(parent: &Dir, name: &str) -> io::Result<Dir> {
+    match parent.open_dir_nofollow(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            match parent.create_dir(name) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+            parent.open_dir_nofollow(name)
+        }
+        answer => answer,
+    }
+}
+
+/// Opens a regular file for reading.
+pub(super) fn open_file(parent: &Dir, name: &str) -> io::Result<File> {
+    open_regular(parent, name).map(|(file, _)| file)
+}
+
+/// Opens a regular file for reading, and looks at it.
+///
+/// Anything else is an error of kind [`io::ErrorKind::InvalidInput`].
+pub(super) fn open_regular(parent: &Dir, name: &str) -> io::Result<(File, Metadata)> {
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No).maybe_dir(true);
+    #[cfg(unix)]
+    {
+        use cap_std::fs::OpenOptionsExt as _;
+        // A pipe put in the file's place must not hold us up.
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    }
+    let irregular = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+    let file = match parent.open_with(name, &options) {
+        Ok(file) => file.into_std(),
+        Err(error) => {
+            let is_link = parent.symlink_metadata(name).is_ok_and(|found| found.is_symlink());
+            return Err(if is_link { irregular() } else { error });
+        }
+    };
+    let metadata = file.metadata()?;
+    if metadata.is_file() { Ok((file, metadata)) } else { Err(irregular()) }
+}
+
+/// Creates a file that is not there yet, open for reading and writing, with exactly these
+/// permission bits whatever the umask.
+pub(super) fn create_file(parent: &Dir, name: &str, mode: u32) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    {
+        use std::fs::Permissions;
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+        use cap_std::fs::OpenOptionsExt as _;
+        options.mode(mode);
+        let file = parent.open_with(name, &options)?.into_std();
+        if file.metadata()?.mode() & 0o7777 != mode {
+            file.set_permissions(Permissions::from_mode(mode))?;
+        }
+        Ok(file)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = mode;
+        parent.open_with(name, &options).map(cap_std::fs::File::into_std)
+    }
+}
+
+/// Sets the permission bits of an open directory.
+#[cfg(unix)]
+pub(super) fn set_directory_mode(directory: &Dir, mode: u32) -> io::Result<()> {
+    use cap_std::fs::{Permissions, PermissionsExt as _};
+    directory.set_permissions(".", Permissions::from_mode(mode))
+}
+
+/// Directories have no permission bits here.
+#[cfg(not(unix))]
+pub(super) fn set_directory_mode(_: &Dir, _: u32) -> io::Result<()> {
+    Ok(())
+}
+
+/// Moves `from` to `to` where nothing stands there yet; answers whether it did.
+///
+/// One step on Linux and macOS. Elsewhere, and on a file system without that step, a file that
+/// comes in the same moment may be replaced.
+pub(super) fn place_new(source: &Dir, from: &str, target: &Dir, to: &str) -> io::Result<bool> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+    {
+        use rustix::fs::{RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(source, from, target, to, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(true),
+            Err(Errno::EXIST | Errno::NOTEMPTY) => return Ok(false),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    match target.symlink_metadata(to) {
+        Ok(_) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            match source.rename(from, target, to) {
+                Ok(()) => Ok(true),
+                // A tree came in the same moment.
+                Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(false),
+                Err(error) => Err(error),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes whatever stands at `name`, and all beneath it; answers with the bytes of its files.
+///
+/// Read-only directories are opened to their owner first. No link is followed: one is removed.
+pub(super) fn remove_all(parent: &Dir, name: &OsStr) -> io::Result<u64> {
+    let Ok(directory) = parent.open_dir_nofollow(name) else {
+        return match remove_file(parent, name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
+            answer => answer,
+        };
+    };
+    let mut bytes = 0;
+    // A list of what is open in place of recursion: how deep it goes is not ours to say.
+    let mut open = vec![(directory, name.to_owned())];
+    while let Some((directory, _)) = open.last() {
+        set_directory_mode(directory, 0o700)?;
+        let mut beneath = None;
+        for entry in directory.entries()? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if entry.file_type()?.is_dir() {
+                beneath = Some((directory.open_dir_nofollow(&name)?, name));
+                break;
+            }
+            bytes += remove_file(directory, &name)?;
+        }
+        if let Some(beneath) = beneath {
+            open.push(beneath);
+        } else if let Some((done, name)) = open.pop() {
+            drop(done);
+            let above = open.last().map_or(parent, |(directory, _)| directory);
+            above.remove_dir(&name)?;
+        }
+    }
+    Ok(bytes)
+}
+
+/// Removes a file or a link; answers with the length of a file.
+pub(super) fn remove_file(parent: &Dir, name: impl AsRef<Path>) -> io::Result<u64> {
+    let found = parent.symlink_metadata(&name)?;
+    parent.remove_file(&name)?;
+    Ok(if found.is_file() { found.len() } else { 0 })
+}

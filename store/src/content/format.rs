@@ -1,0 +1,55 @@
+//! The version of the store's layout, so that an older program refuses a newer store.
+
+use std::io::{self, Read as _, Write as _};
+
+use super::directory::{open_file, place_new};
+use super::error::{AtPath as _, StoreError};
+use super::layout::Layout;
+use super::temporary::TemporaryFile;
+
+/// The format that this version reads and writes.
+pub(super) const FORMAT: u32 = 1;
+/// The file that holds it.
+const FORMAT_FILE: &str = "format";
+/// What stands before the number.
+const PREFIX: &str = "skillpkg.store/";
+/// Most bytes of the file that are looked at.
+const LONGEST: u64 = 64;
+
+/// Refuses a store of another format; writes ours where there is none yet.
+pub(super) fn check(layout: &Layout) -> Result<(), StoreError> {
+    let path = || layout.path().join(FORMAT_FILE);
+    let mut text = String::new();
+    match open_file(layout.root(), FORMAT_FILE) {
+        Ok(file) => {
+            // Bytes that are no text are no format of ours either.
+            let mut bytes = Vec::new();
+            file.take(LONGEST).read_to_end(&mut bytes).at(path)?;
+            text.push_str(&String::from_utf8_lossy(&bytes));
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return write(layout),
+        Err(error) => return Err(StoreError::io(path(), error)),
+    }
+    let number = text.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix('\n'));
+    if number.and_then(|number| number.parse::<u32>().ok()) == Some(FORMAT) {
+        return Ok(());
+    }
+    let found = number.unwrap_or_else(|| text.trim_end());
+    Err(StoreError::Format {
+        path: layout.path().to_owned(),
+        found: skillpkg_schema::diagnostic::escape(found),
+        known: FORMAT,
+    })
+}
+
+fn write(layout: &Layout) -> Result<(), StoreError> {
+    let path = || layout.path().join(FORMAT_FILE);
+    let mut file = TemporaryFile::create(layout, "format", 0o644)?;
+    file.handle().write_all(format!("{PREFIX}{FORMAT}\n").as_bytes()).at(path)?;
+    // Once in a store's life; an empty file here would shut the store for good.
+    file.handle().sync_all().at(path)?;
+    if place_new(layout.temporary(), file.name(), layout.root(), FORMAT_FILE).at(path)? {
+        file.placed();
+    }
+    Ok(())
+}
