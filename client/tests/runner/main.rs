@@ -1,0 +1,8 @@
+//! Runners, with real processes and a real socket.
+
+#![cfg(target_os = "linux")]
+
+mod process;
+mod remote;
+mod select;
+mod support;
