@@ -1,5 +1,18 @@
 //! A project: what it asks for (`skillpkg.toml`) and what it got (`skillpkg.lock`).
 
+mod conflict;
+mod directory;
+mod edit;
+mod fault;
+mod file;
+mod lock;
+
+pub(crate) use directory::io_error;
+pub use directory::{ProjectDirectory, ProjectFiles};
+pub use edit::ProjectDocument;
+pub use file::{AgentsTable, ProjectFile};
+pub use lock::LockFile;
+
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{ContentAddress, QualifiedName, Requirement, SkillName, Version};
 use url::Url;
@@ -10,6 +23,8 @@ pub const PROJECT_FILE: &str = "skillpkg.toml";
 pub const LOCK_FILE: &str = "skillpkg.lock";
 /// The format of lockfiles that this version reads and writes.
 pub const LOCK_VERSION: u64 = 1;
+/// Most bytes of either file.
+pub const MAX_PROJECT_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// One skill that a project asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +38,30 @@ pub struct Wanted {
     /// An archive beside the project, where it does not come from a registry; relative to the
     /// project, `/`-separated.
     pub file: Option<String>,
+}
+
+impl Wanted {
+    /// The directory name that agents see.
+    pub fn directory_name(&self) -> &SkillName {
+        self.placed_as.as_ref().unwrap_or_else(|| self.name.name())
+    }
+
+    /// Whether a locked skill is what is asked for here.
+    ///
+    /// A requirement that is a BLAKE3 address is never met by a lock's SHA-256 address: whoever
+    /// has the manifest at hand compares it.
+    pub fn is_met_by(&self, locked: &Locked) -> bool {
+        self.name == locked.name
+            && match (&self.file, &locked.source) {
+                (Some(wanted), Source::File(file)) => wanted == file,
+                (None, Source::Registry(_)) => match &self.requirement {
+                    // A pre-release is locked only where one was asked for.
+                    Requirement::Latest => true,
+                    other => other.matches(&locked.version, &locked.address),
+                },
+                _ => false,
+            }
+    }
 }
 
 /// Where a locked skill comes from.
@@ -51,4 +90,21 @@ pub struct Locked {
     pub key: KeyId,
     /// Its leaf in the registry's log, where there is one.
     pub log_index: Option<u64>,
+}
+
+/// A registry's URL as both files write it: without the `/` that the URL standard gives a bare
+/// host, so that one registry has one spelling.
+pub fn registry_text(url: &Url) -> &str {
+    url.as_str().trim_end_matches('/')
+}
+
+/// A requirement as `skillpkg.toml` writes it: a lone caret is left out, as people write it.
+pub fn requirement_text(requirement: &Requirement) -> String {
+    let text = requirement.to_string();
+    match requirement {
+        Requirement::Semver(semver) if semver.comparators.len() == 1 => {
+            text.strip_prefix('^').map_or(text.clone(), str::to_owned)
+        }
+        _ => text,
+    }
 }

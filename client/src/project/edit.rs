@@ -1,0 +1,169 @@
+//! Edits `skillpkg.toml` so that comments and order stay as their author left them.
+
+use skillpkg_schema::{Diagnostic, Faults, QualifiedName, Requirement};
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
+
+use super::{PROJECT_FILE, Wanted, requirement_text};
+
+/// The text of a `skillpkg.toml`, to be edited.
+#[derive(Debug, Clone)]
+pub struct ProjectDocument {
+    document: DocumentMut,
+    carriage_returns: bool,
+}
+
+impl ProjectDocument {
+    /// Starts on `text`, which may be empty.
+    pub fn parse(text: &str) -> Result<Self, Faults> {
+        let document = text.parse::<DocumentMut>().map_err(|error| {
+            Diagnostic::error("project_invalid", error.message().trim()).in_file(PROJECT_FILE)
+        })?;
+        Ok(Self { document, carriage_returns: text.contains("\r\n") })
+    }
+
+    /// Puts a skill in, or changes what the file says of it and nothing else.
+    pub fn set(&mut self, wanted: &Wanted) -> Result<(), Faults> {
+        let skills = self.skills()?;
+        let key = wanted.name.to_string();
+        let requirement = requirement_text(&wanted.requirement);
+        let simple = wanted.placed_as.is_none() && wanted.file.is_none();
+        match skills.get_mut(&key) {
+            Some(Item::Value(Value::String(text))) if simple => {
+                if text.value() != &requirement {
+                    let decor = text.decor().clone();
+                    let mut value = Value::from(requirement);
+                    *value.decor_mut() = decor;
+                    skills.insert(&key, Item::Value(value));
+                }
+            }
+            Some(item) if item.is_table_like() => {
+                if let Some(table) = item.as_table_like_mut() {
+                    fill(table, wanted, &requirement);
+                }
+            }
+            _ if simple => {
+                skills.insert(&key, toml_edit::value(requirement));
+            }
+            _ => {
+                let mut table = InlineTable::new();
+                fill(&mut table, wanted, &requirement);
+                skills.insert(&key, toml_edit::value(table));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a skill out; says whether it was there.
+    pub fn remove(&mut self, name: &QualifiedName) -> Result<bool, Faults> {
+        Ok(self.skills()?.remove(&name.to_string()).is_some())
+    }
+
+    /// The text of the file, with the line ends that it had.
+    pub fn to_text(&self) -> String {
+        let text = self.document.to_string();
+        if self.carriage_returns {
+            text.replace("\r\n", "\n").replace('\n', "\r\n")
+        } else {
+            text
+        }
+    }
+
+    fn skills(&mut self) -> Result<&mut dyn TableLike, Faults> {
+        let item = self.document.entry("skills").or_insert_with(|| Item::Table(Table::new()));
+        item.as_table_like_mut().ok_or_else(|| {
+            Diagnostic::error("project_invalid", "`skills` must be a table: `[skills]`")
+                .in_file(PROJECT_FILE)
+                .into()
+        })
+    }
+}
+
+fn fill(table: &mut dyn TableLike, wanted: &Wanted, requirement: &str) {
+    let mut put = |key: &str, value: Option<String>| match value {
+        Some(value) => {
+            if table.get(key).and_then(Item::as_str) != Some(value.as_str()) {
+                table.insert(key, toml_edit::value(value));
+            }
+        }
+        None => {
+            table.remove(key);
+        }
+    };
+    // An archive is its own version; a requirement beside it would only ever disagree.
+    let versioned = wanted.file.is_none() || wanted.requirement != Requirement::Latest;
+    put("version", versioned.then(|| requirement.to_owned()));
+    put("file", wanted.file.clone());
+    put("as", wanted.placed_as.as_ref().map(ToString::to_string));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::project::ProjectFile;
+    use proptest::prelude::*;
+
+    fn wanted(name: &str, requirement: &str) -> Wanted {
+        Wanted {
+            name: name.parse().unwrap(),
+            requirement: requirement.parse().unwrap(),
+            placed_as: None,
+            file: None,
+        }
+    }
+
+    #[test]
+    fn a_new_file_is_made_of_nothing() {
+        let mut document = ProjectDocument::parse("").unwrap();
+        document.set(&wanted("waitlist", "1.2")).unwrap();
+        let reports = Wanted { placed_as: Some("reports".parse().unwrap()), ..wanted("acme/r", "2") };
+        document.set(&reports).unwrap();
+        let expected = "[skills]\nwaitlist = \"1.2\"\n\"acme/r\" = { version = \"2\", as = \"reports\" }\n";
+        assert_eq!(document.to_text(), expected);
+    }
+
+    #[test]
+    fn comments_and_order_stay() {
+        let text = "# ours\n[skills] # all\nz = \"1\"  # last\n# before a\na = { version = \"1\" } # x\n\n[agents]\nuse = [\"codex\"]\n";
+        let mut document = ProjectDocument::parse(text).unwrap();
+        document.set(&wanted("z", "2.0.1")).unwrap();
+        document.set(&wanted("a", "1")).unwrap();
+        assert_eq!(document.to_text(), text.replace("z = \"1\"", "z = \"2.0.1\""));
+        assert!(document.remove(&"z".parse().unwrap()).unwrap());
+        assert!(!document.remove(&"z".parse().unwrap()).unwrap());
+        assert!(document.to_text().contains("# before a\na = "));
+    }
+
+    #[test]
+    fn line_ends_of_windows_stay() {
+        let mut document = ProjectDocument::parse("[skills]\r\na = \"1\"\r\n").unwrap();
+        document.set(&wanted("b", "2")).unwrap();
+        assert_eq!(document.to_text(), "[skills]\r\na = \"1\"\r\nb = \"2\"\r\n");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn what_is_put_in_is_read_back(
+            name in "[b-f][a-z0-9]{1,8}",
+            scope in prop::option::of("[b-f][a-z0-9]{1,8}"),
+            requirement in "(=|\\^|>=)?[1-9][0-9]{0,2}(\\.[1-9][0-9]{0,2}){0,2}|latest",
+            directory in prop::option::of("[b-f][a-z0-9]{1,8}"),
+            before in "(# note\n)?(\\[skills\\]\nz = \"1\"\n)?",
+        ) {
+            let name = scope.map_or(name.clone(), |scope| format!("{scope}/{name}"));
+            let mut one = wanted(&name, &requirement);
+            one.placed_as = directory.map(|text| text.parse().unwrap());
+            let mut document = ProjectDocument::parse(&before).unwrap();
+            document.set(&one).unwrap();
+            let text = document.to_text();
+            let (file, _) = ProjectFile::parse(&text).unwrap();
+            prop_assert_eq!(file.skill(&one.name), Some(&one));
+            document.set(&one).unwrap();
+            prop_assert_eq!(document.to_text(), text);
+            document.remove(&one.name).unwrap();
+            let (file, _) = ProjectFile::parse(&document.to_text()).unwrap();
+            prop_assert_eq!(file.skill(&one.name), None);
+        }
+    }
+}

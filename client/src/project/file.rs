@@ -1,0 +1,254 @@
+//! Reads `skillpkg.toml`: what a project asks for.
+
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::{Diagnostic, Faults, QualifiedName, Requirement};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use url::Url;
+
+use super::fault::Reading;
+use super::{PROJECT_FILE, Wanted};
+
+const TOP_KEYS: [&str; 3] = ["skills", "agents", "registry"];
+const SKILL_KEYS: [&str; 3] = ["version", "as", "file"];
+const AGENTS_KEYS: [&str; 2] = ["use", "copy"];
+
+/// What a project asks for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ProjectFile {
+    /// The registry that the project names. It is never expanded, and no token of the environment
+    /// goes to it.
+    pub registry: Option<Url>,
+    /// The skills, sorted by name.
+    pub skills: Vec<Wanted>,
+    /// Where they are placed.
+    pub agents: AgentsTable,
+}
+
+/// Where a project's skills are placed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AgentsTable {
+    /// The agents to place them for, by id; [`None`] where the file does not say.
+    pub used: Option<Vec<String>>,
+    /// Whether copies are placed in place of links; [`None`] where the file does not say.
+    pub copy: Option<bool>,
+}
+
+impl ProjectFile {
+    /// Reads the text of the file; answers with warnings beside it. Line ends may be CRLF.
+    pub fn parse(text: &str) -> Result<(Self, Vec<Diagnostic>), Faults> {
+        let mut reading = Reading::new(text, PROJECT_FILE, "project_invalid");
+        let table = reading.table(
+            "edit `skillpkg.toml` to hold the skills of both sides, then run `skillpkg sync`",
+        )?;
+        let mut file = Self::default();
+        for (key, value) in &table {
+            match (key.get_ref().as_ref(), value.get_ref()) {
+                ("skills", DeValue::Table(skills)) => file.skills = read_skills(&mut reading, skills),
+                ("agents", DeValue::Table(agents)) => file.agents = read_agents(&mut reading, agents),
+                ("registry", _) => file.registry = read_registry(&mut reading, value),
+                (name @ ("skills" | "agents"), _) => {
+                    reading.fault(value.span(), format!("`{name}` must be a table: `[{name}]`"));
+                }
+                (other, _) => reading.unknown_key(other, key.span(), &TOP_KEYS),
+            }
+        }
+        file.skills.sort_by_cached_key(|wanted| wanted.name.to_string());
+        reading.finish(file)
+    }
+
+    /// What is asked for of `name`.
+    pub fn skill(&self, name: &QualifiedName) -> Option<&Wanted> {
+        self.skills.iter().find(|wanted| wanted.name == *name)
+    }
+}
+
+/// A registry's base URL: `http` or `https`, without credentials, which a file that others read
+/// must not hold.
+pub(super) fn read_registry(reading: &mut Reading<'_>, value: &Spanned<DeValue<'_>>) -> Option<Url> {
+    let url: Url = reading.parsed("registry", value)?;
+    if !matches!(url.scheme(), "http" | "https") || url.cannot_be_a_base() {
+        reading.fault(value.span(), "`registry` must be an `http` or `https` URL");
+        return None;
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        reading.fault_with_hint(
+            value.span(),
+            "`registry` must not hold a user name or a password",
+            "run `skillpkg login --registry URL`, which keeps a token for you alone".to_owned(),
+        );
+        return None;
+    }
+    Some(url)
+}
+
+fn read_skills(reading: &mut Reading<'_>, table: &DeTable<'_>) -> Vec<Wanted> {
+    let mut skills = Vec::new();
+    for (key, value) in table {
+        let name = match key.get_ref().parse::<QualifiedName>() {
+            Ok(name) => name,
+            Err(error) => {
+                reading.fault(key.span(), error.to_string());
+                continue;
+            }
+        };
+        let wanted = match value.get_ref() {
+            DeValue::String(_) => reading
+                .parsed("version", value)
+                .map(|requirement| Wanted { name, requirement, placed_as: None, file: None }),
+            DeValue::Table(entry) => read_skill(reading, name, key.span(), entry),
+            other => {
+                let message = format!(
+                    "`{name}` must be a requirement such as \"1.2\" or a table, not {}",
+                    other.type_str()
+                );
+                reading.fault(value.span(), message);
+                None
+            }
+        };
+        skills.extend(wanted);
+    }
+    skills
+}
+
+fn read_skill(
+    reading: &mut Reading<'_>,
+    name: QualifiedName,
+    span: super::fault::Span,
+    table: &DeTable<'_>,
+) -> Option<Wanted> {
+    let mut wanted = Wanted { name, requirement: Requirement::Latest, placed_as: None, file: None };
+    let (mut sourced, mut sound) = (false, true);
+    for (key, value) in table {
+        match key.get_ref().as_ref() {
+            "version" => {
+                sourced = true;
+                match reading.parsed("version", value) {
+                    Some(requirement) => wanted.requirement = requirement,
+                    None => sound = false,
+                }
+            }
+            "as" => match reading.parsed("as", value) {
+                Some(directory) => wanted.placed_as = Some(directory),
+                None => sound = false,
+            },
+            "file" => {
+                sourced = true;
+                match reading.text_of("file", value) {
+                    Some(path) => match check_file(path) {
+                        Ok(()) => wanted.file = Some(path.to_owned()),
+                        Err(message) => {
+                            reading.fault(value.span(), message);
+                            sound = false;
+                        }
+                    },
+                    None => sound = false,
+                }
+            }
+            other => reading.unknown_key(other, key.span(), &SKILL_KEYS),
+        }
+    }
+    if !sourced {
+        let message = format!("`{}` has neither `version` nor `file`", wanted.name);
+        let hint = format!("write `{} = \"latest\"`, or a requirement such as \"1.2\"", wanted.name);
+        reading.fault_with_hint(span, message, hint);
+        return None;
+    }
+    sound.then_some(wanted)
+}
+
+/// An archive's path: relative and `/`-separated, so that it means the same on every machine.
+pub(super) fn check_file(path: &str) -> Result<(), String> {
+    let shown = escape(path);
+    if path.is_empty() {
+        Err("`file` is empty".to_owned())
+    } else if path.contains('\\') || path.chars().any(char::is_control) {
+        Err(format!("`file`: `{shown}` has a backslash or a control character; use `/`"))
+    } else if path.starts_with('/') || path.contains(':') {
+        Err(format!("`file`: `{shown}` must be relative to the project"))
+    } else {
+        Ok(())
+    }
+}
+
+fn read_agents(reading: &mut Reading<'_>, table: &DeTable<'_>) -> AgentsTable {
+    let mut agents = AgentsTable::default();
+    for (key, value) in table {
+        match key.get_ref().as_ref() {
+            "use" => match value.get_ref() {
+                DeValue::Array(ids) => {
+                    let ids: Vec<Option<String>> = ids
+                        .iter()
+                        .map(|id| reading.text_of("use", id).map(str::to_owned))
+                        .collect();
+                    agents.used = ids.into_iter().collect();
+                }
+                _ => reading.fault(value.span(), "`use` must be a list of agents' ids"),
+            },
+            "copy" => match value.get_ref().as_bool() {
+                Some(copy) => agents.copy = Some(copy),
+                None => reading.fault(value.span(), "`copy` must be `true` or `false`"),
+            },
+            other => reading.unknown_key(other, key.span(), &AGENTS_KEYS),
+        }
+    }
+    agents
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLE: &str = r#"registry = "https://skills.example.org"
+
+[skills]
+waitlist = "1.2"
+"acme/reports" = { version = "^2", as = "reports" }
+local = { file = "vendor/local-1.0.0.skill.tar.zst" }
+
+[agents]
+use = ["claude-code", "codex"]
+copy = false
+"#;
+
+    #[test]
+    fn a_project_file_is_read_whole() {
+        let (file, warnings) = ProjectFile::parse(SAMPLE).unwrap();
+        assert!(warnings.is_empty());
+        assert_eq!(file.registry.as_ref().unwrap().host_str(), Some("skills.example.org"));
+        let names: Vec<String> = file.skills.iter().map(|one| one.name.to_string()).collect();
+        assert_eq!(names, ["acme/reports", "local", "waitlist"]);
+        assert_eq!(file.skills[0].directory_name().as_str(), "reports");
+        assert_eq!(file.skills[1].file.as_deref(), Some("vendor/local-1.0.0.skill.tar.zst"));
+        assert_eq!(file.agents.used.as_ref().unwrap().len(), 2);
+        assert_eq!(file.agents.copy, Some(false));
+    }
+
+    #[test]
+    fn line_ends_of_windows_change_nothing() {
+        let carriage = SAMPLE.replace('\n', "\r\n");
+        assert_eq!(ProjectFile::parse(&carriage).unwrap(), ProjectFile::parse(SAMPLE).unwrap());
+    }
+
+    #[test]
+    fn every_fault_has_its_line_and_all_are_told() {
+        let text = "[skills]\nWait = \"1\"\nok = \"one\"\nx = 1\ny = {}\n[agents]\nuse = \"a\"\n";
+        let faults = ProjectFile::parse(text).unwrap_err();
+        let lines: Vec<Option<u32>> = faults.diagnostics().iter().map(|one| one.line).collect();
+        assert_eq!(lines, [Some(7), Some(2), Some(3), Some(4), Some(5)]);
+        assert!(faults.diagnostics().iter().all(|one| one.code == "project_invalid"));
+    }
+
+    #[test]
+    fn a_misspelt_key_is_warned_of_with_the_nearest() {
+        let (_, warnings) = ProjectFile::parse("[skill]\nx = \"1\"\n").unwrap();
+        assert_eq!(warnings[0].hint.as_deref(), Some("did you mean `skills`?"));
+    }
+
+    #[test]
+    fn a_registry_with_a_password_is_refused() {
+        for text in ["https://u:p@h", "ftp://h", "data:x", "$URL"] {
+            assert!(ProjectFile::parse(&format!("registry = \"{text}\"")).is_err(), "{text}");
+        }
+    }
+}
