@@ -2,14 +2,35 @@
 //! approved, whose signature was seen first. All of it lies beneath `$SKILLPKG_HOME/state`, written
 //! to a file of another name and renamed into place.
 
+mod approvals;
+mod document;
+mod error;
+mod journal;
+mod live;
+mod lock;
+mod signers;
+
+pub use error::StateError;
+pub use journal::{Journal, Occupant, Step};
+pub use live::Live;
+pub use lock::ProjectLock;
+pub(crate) use lock::PATIENCE;
+pub use signers::{Pinned, SignerKeyPem, Signers};
+
 use std::path::{Path, PathBuf};
 
-use skillpkg_schema::{ContentAddress, QualifiedName, SkillName, Version};
+use serde::{Deserialize, Serialize};
+use skillpkg_schema::{Blake3Digest, ContentAddress, QualifiedName, SkillName, Version};
 
 use crate::Error;
+use document::Stored;
+
+/// The format of the files that this version reads and writes.
+pub const STATE_VERSION: u64 = 1;
 
 /// How a skill was placed in an agent's directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Placement {
     /// A link to the snapshot's tree.
     Link,
@@ -19,7 +40,7 @@ pub enum Placement {
 
 /// One thing that we placed. Only what is listed, and only while unchanged, is ever replaced or
 /// removed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placed {
     /// Where, absolute.
     pub path: PathBuf,
@@ -34,7 +55,7 @@ pub struct Placed {
 }
 
 /// One skill of a project that agent hosts may see.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Active {
     /// The whole name.
     pub name: QualifiedName,
@@ -47,15 +68,53 @@ pub struct Active {
 }
 
 /// What is remembered of one project.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectState {
     /// The ledger, sorted by path.
     pub placed: Vec<Placed>,
     /// The active set, sorted by name.
     pub active: Vec<Active>,
+    /// Skills that are installed and that agents are not to see: `sync` leaves them so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inactive: Vec<QualifiedName>,
 }
 
-/// The machine's memory, beneath one home.
+impl ProjectState {
+    /// Sorts what is listed and drops what is listed twice, as it is written.
+    pub fn normalise(&mut self) {
+        self.placed.sort_by(|left, right| left.path.cmp(&right.path));
+        self.placed.dedup_by(|left, right| left.path == right.path);
+        self.active.sort_by_cached_key(|active| active.name.to_string());
+        self.active.dedup_by(|left, right| left.name == right.name);
+        self.inactive.sort_by_cached_key(ToString::to_string);
+        self.inactive.dedup();
+    }
+
+    /// What was placed of `name`.
+    pub fn placed_of<'a>(&'a self, name: &'a QualifiedName) -> impl Iterator<Item = &'a Placed> {
+        self.placed.iter().filter(move |placed| placed.name == *name)
+    }
+
+    /// What was placed at `path`.
+    pub fn placed_at(&self, path: &Path) -> Option<&Placed> {
+        self.placed.iter().find(|placed| placed.path == path)
+    }
+
+    /// The active entry of `name`.
+    pub fn active(&self, name: &QualifiedName) -> Option<&Active> {
+        self.active.iter().find(|active| active.name == *name)
+    }
+}
+
+/// A project's state as its file holds it.
+#[derive(Debug, Serialize, Deserialize)]
+struct ProjectRecord {
+    root: PathBuf,
+    #[serde(flatten)]
+    state: ProjectState,
+}
+
+/// The machine's memory, beneath one home. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct State {
     directory: PathBuf,
@@ -74,35 +133,37 @@ impl State {
 
     /// What is remembered of the project at `root`; nothing where it was never seen.
     pub fn project(&self, root: &Path) -> Result<ProjectState, Error> {
-        let _ = root;
-        todo!()
+        let record = self.record(root, "json").read::<ProjectRecord>()?;
+        Ok(record.map(|record| record.state).unwrap_or_default())
     }
 
-    /// Whether what the snapshot runs was approved on this machine.
-    pub fn is_approved(&self, snapshot: &ContentAddress) -> Result<bool, Error> {
-        let _ = snapshot;
-        todo!()
+    /// Remembers what became of the project at `root`. Atomic; whoever calls holds its lock.
+    pub fn set_project(&self, root: &Path, state: &ProjectState) -> Result<(), Error> {
+        let mut state = state.clone();
+        state.normalise();
+        self.record(root, "json").write(&ProjectRecord { root: canonical(root), state })?;
+        Ok(())
     }
 
-    /// Remembers that what the snapshot of `name` runs was approved. Atomic.
-    pub fn approve(
-        &self,
-        name: &QualifiedName,
-        version: &Version,
-        snapshot: &ContentAddress,
-    ) -> Result<(), Error> {
-        let _ = (name, version, snapshot);
-        todo!()
+    /// One of a project's files, by its extension.
+    fn record(&self, root: &Path, extension: &str) -> Stored {
+        Stored::new(self.projects().join(format!("{}.{extension}", project_key(root))))
     }
 
-    /// The snapshot of `name` that was approved last, if any was.
-    pub fn last_approved(&self, name: &QualifiedName) -> Result<Option<ContentAddress>, Error> {
-        let _ = name;
-        todo!()
+    fn projects(&self) -> PathBuf {
+        self.directory.join("projects")
     }
+}
 
-    /// Every snapshot that some project on this machine locks or has active: what `gc` keeps.
-    pub fn live(&self) -> Result<Vec<ContentAddress>, Error> {
-        todo!()
-    }
+/// A project's root with every link resolved; as it is where it cannot be.
+fn canonical(root: &Path) -> PathBuf {
+    root.canonicalize().unwrap_or_else(|_| root.to_owned())
+}
+
+/// What a project's files are called: the first 32 digits of the BLAKE3 of its canonical root.
+fn project_key(root: &Path) -> String {
+    let root = canonical(root);
+    let mut key = Blake3Digest::of(root.as_os_str().as_encoded_bytes()).to_string();
+    key.truncate(32);
+    key
 }

@@ -1,0 +1,123 @@
+//! One JSON file of the state: its version, bounded reading, atomic writing.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use skillpkg_schema::diagnostic::escape;
+use tempfile::NamedTempFile;
+
+use super::STATE_VERSION;
+use super::error::StateError;
+
+/// Most bytes of a file of the state: a project with thousands of skills needs far less.
+const MAX_STATE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// One file of the state.
+#[derive(Debug, Clone)]
+pub(super) struct Stored {
+    path: PathBuf,
+}
+
+/// Whether what is written is to survive a crash of the machine, or only of the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Durable {
+    /// Synced before it is renamed into place.
+    Yes,
+    /// Left to the system to write.
+    No,
+}
+
+impl Stored {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads it; [`None`] where it is absent.
+    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<Option<T>, StateError> {
+        #[derive(serde::Deserialize)]
+        struct OnlyVersion {
+            version: u64,
+        }
+        let Some(bytes) = self.bytes()? else { return Ok(None) };
+        let damaged = |reason: String| StateError::Damaged { path: self.path.clone(), reason };
+        let shape = |error: serde_json::Error| damaged(escape(&error.to_string()));
+        let OnlyVersion { version } = serde_json::from_slice(&bytes).map_err(shape)?;
+        if version > STATE_VERSION {
+            return Err(StateError::TooNew { path: self.path.clone(), found: version });
+        }
+        if version != STATE_VERSION {
+            return Err(damaged(format!("version {version} never was")));
+        }
+        serde_json::from_slice(&bytes).map(Some).map_err(shape)
+    }
+
+    fn bytes(&self) -> Result<Option<Vec<u8>>, StateError> {
+        let failed = |source| StateError::Io { path: self.path.clone(), source };
+        let file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut bytes = Vec::new();
+        file.take(MAX_STATE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 > MAX_STATE_BYTES {
+            let reason = format!("over {MAX_STATE_BYTES} bytes");
+            return Err(StateError::Damaged { path: self.path.clone(), reason });
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Writes it beside its place and renames it there: whoever reads sees the old or the new.
+    pub(super) fn write(&self, value: &impl Serialize) -> Result<(), StateError> {
+        self.write_as(value, Durable::No)
+    }
+
+    /// Writes it, as durable as is asked for.
+    pub(super) fn write_as(
+        &self,
+        value: &impl Serialize,
+        durable: Durable,
+    ) -> Result<(), StateError> {
+        #[derive(Serialize)]
+        struct Versioned<'a, T> {
+            version: u64,
+            #[serde(flatten)]
+            value: &'a T,
+        }
+        let failed = |source| StateError::Io { path: self.path.clone(), source };
+        // A path that is not UTF-8 has no spelling in JSON.
+        let bytes = serde_json::to_vec_pretty(&Versioned { version: STATE_VERSION, value })
+            .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
+        self.replace(&bytes, durable).map_err(failed)
+    }
+
+    fn replace(&self, bytes: &[u8], durable: Durable) -> io::Result<()> {
+        let directory = self.path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(directory)?;
+        let mut file = NamedTempFile::with_prefix_in(".new-", directory)?;
+        file.write_all(bytes)?;
+        file.write_all(b"\n")?;
+        if durable == Durable::Yes {
+            file.as_file().sync_all()?;
+        }
+        file.persist(&self.path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// Removes it, where it is there.
+    pub(super) fn remove(&self) -> Result<(), StateError> {
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(StateError::Io { path: self.path.clone(), source: error })
+            }
+            _ => Ok(()),
+        }
+    }
+}
