@@ -6,9 +6,9 @@
 pub(super) fn first_mark(text: &str) -> Option<usize> {
     text.lines()
         .position(|line| {
-            ["<<<<<<<", ">>>>>>>", "|||||||"]
-                .iter()
-                .any(|mark| line.strip_prefix(mark).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')))
+            ["<<<<<<<", ">>>>>>>", "|||||||"].iter().any(|mark| {
+                line.strip_prefix(mark).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+            })
         })
         .map(|position| position + 1)
 }

@@ -168,9 +168,9 @@ pub(crate) fn io_error(path: &Path, error: &io::Error) -> Error {
         _ => "io_failed",
     };
     let hint = match error.kind() {
-        io::ErrorKind::PermissionDenied => {
-            Some("give the user who runs skillpkg the right to write there, or choose another place")
-        }
+        io::ErrorKind::PermissionDenied => Some(
+            "give the user who runs skillpkg the right to write there, or choose another place",
+        ),
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Some("make room, then run it again; `skillpkg gc` removes what no project uses")
         }

@@ -61,11 +61,7 @@ impl ProjectDocument {
     /// The text of the file, with the line ends that it had.
     pub fn to_text(&self) -> String {
         let text = self.document.to_string();
-        if self.carriage_returns {
-            text.replace("\r\n", "\n").replace('\n', "\r\n")
-        } else {
-            text
-        }
+        if self.carriage_returns { text.replace("\r\n", "\n").replace('\n', "\r\n") } else { text }
     }
 
     fn skills(&mut self) -> Result<&mut dyn TableLike, Faults> {
@@ -115,9 +111,11 @@ mod tests {
     fn a_new_file_is_made_of_nothing() {
         let mut document = ProjectDocument::parse("").unwrap();
         document.set(&wanted("waitlist", "1.2")).unwrap();
-        let reports = Wanted { placed_as: Some("reports".parse().unwrap()), ..wanted("acme/r", "2") };
+        let reports =
+            Wanted { placed_as: Some("reports".parse().unwrap()), ..wanted("acme/r", "2") };
         document.set(&reports).unwrap();
-        let expected = "[skills]\nwaitlist = \"1.2\"\n\"acme/r\" = { version = \"2\", as = \"reports\" }\n";
+        let expected =
+            "[skills]\nwaitlist = \"1.2\"\n\"acme/r\" = { version = \"2\", as = \"reports\" }\n";
         assert_eq!(document.to_text(), expected);
     }
 

@@ -90,11 +90,7 @@ impl<'a> Reading<'a> {
     }
 
     /// A value read out of a text by its own parser, or that parser's fault at the text's place.
-    pub(super) fn parsed<T>(
-        &mut self,
-        key: &str,
-        value: &toml::Spanned<DeValue<'_>>,
-    ) -> Option<T>
+    pub(super) fn parsed<T>(&mut self, key: &str, value: &toml::Spanned<DeValue<'_>>) -> Option<T>
     where
         T: std::str::FromStr,
         T::Err: Display,

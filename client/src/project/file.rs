@@ -8,6 +8,7 @@ use url::Url;
 
 use super::fault::Reading;
 use super::{PROJECT_FILE, Wanted};
+use crate::settings::registry_url;
 
 const TOP_KEYS: [&str; 3] = ["skills", "agents", "registry"];
 const SKILL_KEYS: [&str; 3] = ["version", "as", "file"];
@@ -44,8 +45,12 @@ impl ProjectFile {
         let mut file = Self::default();
         for (key, value) in &table {
             match (key.get_ref().as_ref(), value.get_ref()) {
-                ("skills", DeValue::Table(skills)) => file.skills = read_skills(&mut reading, skills),
-                ("agents", DeValue::Table(agents)) => file.agents = read_agents(&mut reading, agents),
+                ("skills", DeValue::Table(skills)) => {
+                    file.skills = read_skills(&mut reading, skills);
+                }
+                ("agents", DeValue::Table(agents)) => {
+                    file.agents = read_agents(&mut reading, agents);
+                }
                 ("registry", _) => file.registry = read_registry(&mut reading, value),
                 (name @ ("skills" | "agents"), _) => {
                     reading.fault(value.span(), format!("`{name}` must be a table: `[{name}]`"));
@@ -63,23 +68,16 @@ impl ProjectFile {
     }
 }
 
-/// A registry's base URL: `http` or `https`, without credentials, which a file that others read
-/// must not hold.
-pub(super) fn read_registry(reading: &mut Reading<'_>, value: &Spanned<DeValue<'_>>) -> Option<Url> {
-    let url: Url = reading.parsed("registry", value)?;
-    if !matches!(url.scheme(), "http" | "https") || url.cannot_be_a_base() {
-        reading.fault(value.span(), "`registry` must be an `http` or `https` URL");
-        return None;
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        reading.fault_with_hint(
-            value.span(),
-            "`registry` must not hold a user name or a password",
-            "run `skillpkg login --registry URL`, which keeps a token for you alone".to_owned(),
-        );
-        return None;
-    }
-    Some(url)
+/// A registry's base URL: without variables, which are not expanded in a file that others wrote,
+/// and without credentials, which a file that others read must not hold.
+pub(super) fn read_registry(
+    reading: &mut Reading<'_>,
+    value: &Spanned<DeValue<'_>>,
+) -> Option<Url> {
+    let text = reading.text_of("registry", value)?;
+    registry_url(text)
+        .map_err(|error| reading.fault(value.span(), format!("`registry`: {error}")))
+        .ok()
 }
 
 fn read_skills(reading: &mut Reading<'_>, table: &DeTable<'_>) -> Vec<Wanted> {
@@ -93,9 +91,12 @@ fn read_skills(reading: &mut Reading<'_>, table: &DeTable<'_>) -> Vec<Wanted> {
             }
         };
         let wanted = match value.get_ref() {
-            DeValue::String(_) => reading
-                .parsed("version", value)
-                .map(|requirement| Wanted { name, requirement, placed_as: None, file: None }),
+            DeValue::String(_) => reading.parsed("version", value).map(|requirement| Wanted {
+                name,
+                requirement,
+                placed_as: None,
+                file: None,
+            }),
             DeValue::Table(entry) => read_skill(reading, name, key.span(), entry),
             other => {
                 let message = format!(
@@ -150,7 +151,8 @@ fn read_skill(
     }
     if !sourced {
         let message = format!("`{}` has neither `version` nor `file`", wanted.name);
-        let hint = format!("write `{} = \"latest\"`, or a requirement such as \"1.2\"", wanted.name);
+        let hint =
+            format!("write `{} = \"latest\"`, or a requirement such as \"1.2\"", wanted.name);
         reading.fault_with_hint(span, message, hint);
         return None;
     }

@@ -10,7 +10,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::fault::{Reading, Span};
 use super::file::{check_file, read_registry};
-use super::{LOCK_FILE, LOCK_VERSION, Locked, Source, registry_text};
+use super::{LOCK_FILE, LOCK_VERSION, Locked, Source};
+use crate::settings::registry_text;
 
 const HEADER: &str = "\
 # Written by skillpkg: exactly which snapshots this project has. Keep it under version control.
@@ -47,7 +48,8 @@ impl LockFile {
             Some(DeValue::Array(entries)) => {
                 for entry in entries {
                     let DeValue::Table(fields) = entry.get_ref() else {
-                        reading.fault(entry.span(), "`skill` must be a list of tables: `[[skill]]`");
+                        reading
+                            .fault(entry.span(), "`skill` must be a list of tables: `[[skill]]`");
                         continue;
                     };
                     has_unknown |=
@@ -162,9 +164,10 @@ fn check_version(reading: &mut Reading<'_>, table: &DeTable<'_>) {
         reading.fault(0..0, "`version` is missing: this is no lockfile");
         return;
     };
-    let number = value.get_ref().as_integer().and_then(|number| {
-        u64::from_str_radix(number.as_str(), number.radix()).ok()
-    });
+    let number = value
+        .get_ref()
+        .as_integer()
+        .and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok());
     match number {
         Some(LOCK_VERSION) => {}
         Some(later) if later > LOCK_VERSION => reading.fault_with_code(
@@ -180,13 +183,11 @@ fn check_version(reading: &mut Reading<'_>, table: &DeTable<'_>) {
 }
 
 fn read_entry(reading: &mut Reading<'_>, span: Span, fields: &DeTable<'_>) -> Option<Locked> {
-    let name: QualifiedName = match fields.get("name") {
-        Some(value) => reading.parsed("name", value)?,
-        None => {
-            reading.fault(span, "an entry has no `name`");
-            return None;
-        }
+    let Some(name) = fields.get("name") else {
+        reading.fault(span, "an entry has no `name`");
+        return None;
     };
+    let name: QualifiedName = reading.parsed("name", name)?;
     let hint = || {
         format!(
             "an entry is believed only as a whole; remove it and run `skillpkg sync`, which \
@@ -330,11 +331,9 @@ mod tests {
     #[test]
     fn an_entry_that_is_not_whole_is_refused() {
         for key in ["name", "version", "registry", "address", "archive", "key"] {
-            let text: String = sample()
-                .lines()
-                .filter(|line| !line.starts_with(&format!("{key} = \"")))
-                .map(|line| format!("{line}\n"))
-                .collect();
+            let (start, sample) = (format!("{key} = \""), sample());
+            let kept: Vec<&str> = sample.lines().filter(|line| !line.starts_with(&start)).collect();
+            let text = kept.join("\n");
             let faults = LockFile::parse(&text).unwrap_err();
             assert_eq!(faults.first().code, "lock_invalid", "without {key}");
             assert!(faults.first().message.contains(key), "{faults}");

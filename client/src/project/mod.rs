@@ -92,12 +92,6 @@ pub struct Locked {
     pub log_index: Option<u64>,
 }
 
-/// A registry's URL as both files write it: without the `/` that the URL standard gives a bare
-/// host, so that one registry has one spelling.
-pub fn registry_text(url: &Url) -> &str {
-    url.as_str().trim_end_matches('/')
-}
-
 /// A requirement as `skillpkg.toml` writes it: a lone caret is left out, as people write it.
 pub fn requirement_text(requirement: &Requirement) -> String {
     let text = requirement.to_string();

@@ -67,8 +67,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let state = State::new(home.path());
         let name: QualifiedName = "acme/waitlist".parse().unwrap();
-        let (first, second) =
-            (Sha256Digest::of(b"1").address(), Sha256Digest::of(b"2").address());
+        let (first, second) = (Sha256Digest::of(b"1").address(), Sha256Digest::of(b"2").address());
         assert!(!state.is_approved(&first).unwrap());
         assert_eq!(state.last_approved(&name).unwrap(), None);
         state.approve(&name, &"1.0.0".parse().unwrap(), &first).unwrap();

@@ -21,10 +21,7 @@ pub enum StateError {
         source: io::Error,
     },
     /// A file that a later version wrote.
-    #[error(
-        "`{}` is of version {found}; this skillpkg reads version {STATE_VERSION}",
-        shown(path)
-    )]
+    #[error("`{}` is of version {found}; this skillpkg reads version {STATE_VERSION}", shown(path))]
     TooNew {
         /// The file.
         path: PathBuf,
@@ -40,7 +37,10 @@ pub enum StateError {
         reason: String,
     },
     /// Another process works on the project for longer than we wait.
-    #[error("process {pid} has worked on this project for {waited} s and holds its lock `{}`", shown(path))]
+    #[error(
+        "process {pid} has worked on this project for {waited} s and holds its lock `{}`",
+        shown(path)
+    )]
     Locked {
         /// The lock.
         path: PathBuf,
@@ -60,15 +60,16 @@ impl From<StateError> for Error {
         let message = error.to_string();
         match error {
             StateError::Io { path, source } => io_error(&path, &source),
-            StateError::TooNew { found, .. } => {
-                Error::new(Kind::Failed, "format_too_new", message).with_hint(format!(
+            StateError::TooNew { found, .. } => Error::new(Kind::Failed, "format_too_new", message)
+                .with_hint(format!(
                     "use a skillpkg that reads state of version {found}, or another SKILLPKG_HOME"
-                ))
-            }
+                )),
             StateError::Damaged { .. } => Error::new(Kind::Failed, "state_damaged", message)
                 .with_hint("move the file away, then run `skillpkg sync` in each project it names"),
             StateError::Locked { pid, .. } => Error::new(Kind::Failed, "locked_by", message)
-                .with_hint(format!("wait for process {pid} to end, or end it, then run this again")),
+                .with_hint(format!(
+                    "wait for process {pid} to end, or end it, then run this again"
+                )),
         }
     }
 }

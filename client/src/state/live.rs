@@ -132,17 +132,20 @@ mod tests {
         let state = State::new(home.path());
         assert_eq!(state.live().unwrap(), Live::default());
 
-        let (kept, gone, cut) = (home.path().join("a"), home.path().join("b"), home.path().join("c"));
+        let (kept, gone, cut) =
+            (home.path().join("a"), home.path().join("b"), home.path().join("c"));
         for root in [&kept, &gone, &cut] {
             fs::create_dir(root).unwrap();
         }
-        let of = |text: &str| ProjectState { active: vec![active(text)], ..ProjectState::default() };
+        let of =
+            |text: &str| ProjectState { active: vec![active(text)], ..ProjectState::default() };
         state.set_project(&kept, &of("one")).unwrap();
         fs::write(kept.join(LOCK_FILE), lock_of("two")).unwrap();
         state.set_project(&gone, &of("three")).unwrap();
         fs::remove_dir(&gone).unwrap();
         state.set_project(&cut, &ProjectState::default()).unwrap();
-        let journal = Journal { lock_text: Some(lock_of("four")), state: of("five"), ..Journal::default() };
+        let journal =
+            Journal { lock_text: Some(lock_of("four")), state: of("five"), ..Journal::default() };
         state.begin(&cut, &journal).unwrap();
 
         let live = state.live().unwrap();

@@ -11,7 +11,7 @@ use crate::Error;
 
 /// How long a command waits for another by default: longer than any install that makes headway,
 /// shorter than a person's patience.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);

@@ -13,8 +13,8 @@ mod signers;
 pub use error::StateError;
 pub use journal::{Journal, Occupant, Step};
 pub use live::Live;
-pub use lock::ProjectLock;
 pub(crate) use lock::PATIENCE;
+pub use lock::ProjectLock;
 pub use signers::{Pinned, SignerKeyPem, Signers};
 
 use std::path::{Path, PathBuf};

@@ -7,11 +7,11 @@ use skillpkg_schema::QualifiedName;
 use skillpkg_schema::signature::{KeyId, PublicKey};
 use url::Url;
 
+use super::State;
 use super::document::{Durable, Stored};
 use super::lock::{PATIENCE, lock_file};
-use super::State;
 use crate::Error;
-use crate::project::registry_text;
+use crate::settings::registry_text;
 
 /// Who signed a skill when it was first seen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,0 +1,173 @@
+//! The agents that are known: those of the data file, with what the user's configuration changes.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use serde::Deserialize;
+use skillpkg_schema::diagnostic::{escape, nearest};
+
+use super::Agent;
+use crate::settings::AgentDirectories;
+use crate::{Error, Kind, Settings};
+
+const DATA: &str = include_str!("agents.toml");
+
+/// The agents that are known, in the order of the data file, then those of the configuration.
+#[derive(Debug, Clone)]
+pub struct Agents {
+    agents: Vec<Agent>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Data {
+    agent: Vec<Entry>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Entry {
+    id: String,
+    name: String,
+    project: Option<String>,
+    global: Option<PathBuf>,
+    global_variable: Option<String>,
+}
+
+impl Agents {
+    /// The agents that `settings` know.
+    pub fn of(settings: &Settings) -> Result<Self, Error> {
+        Self::read(DATA, &settings.agents, &settings.environment)
+    }
+
+    fn read(
+        data: &str,
+        overrides: &BTreeMap<String, AgentDirectories>,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<Self, Error> {
+        let data: Data = toml::from_str(data).map_err(|error| {
+            Error::new(Kind::Failed, "agents_invalid", error.message().trim().to_owned())
+        })?;
+        let mut agents: Vec<Agent> = Vec::with_capacity(data.agent.len());
+        for Entry { id, name, project, global, global_variable } in data.agent {
+            let moved = global_variable
+                .and_then(|variable| environment.get(&variable))
+                .filter(|directory| Path::new(directory).is_absolute())
+                .map(|directory| Path::new(directory).join("skills"));
+            agents.push(Agent { id, name, project, global: moved.or(global) });
+        }
+        for (id, directories) in overrides {
+            let position = agents.iter().position(|agent| agent.id == *id).unwrap_or_else(|| {
+                let (id, name) = (id.clone(), id.clone());
+                agents.push(Agent { id, name, project: None, global: None });
+                agents.len() - 1
+            });
+            let Some(changed) = agents.get_mut(position) else { continue };
+            if let Some(project) = &directories.project {
+                check_relative(id, project)?;
+                changed.project = Some(project.clone());
+            }
+            if let Some(global) = &directories.global {
+                if !Path::new(global).is_absolute() {
+                    check_relative(id, global)?;
+                }
+                changed.global = Some(PathBuf::from(global));
+            }
+        }
+        Ok(Self { agents })
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Agent> {
+        self.agents.iter()
+    }
+
+    /// The agent with this id; the nearest is offered where there is none.
+    pub fn get(&self, id: &str) -> Result<&Agent, Error> {
+        self.agents.iter().find(|agent| agent.id == id).ok_or_else(|| {
+            let message = format!("no agent is known as `{}`", escape(id));
+            let hint = match nearest(id, self.agents.iter().map(|agent| agent.id.as_str())) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!(
+                    "the configuration can teach it: `[agents.{}]` with `project` and `global`",
+                    escape(id)
+                ),
+            };
+            Error::new(Kind::Usage, "unknown_agent", message).with_hint(hint)
+        })
+    }
+}
+
+/// A directory of the configuration stays beneath what it is relative to.
+fn check_relative(id: &str, directory: &str) -> Result<(), Error> {
+    let path = Path::new(directory);
+    let is_beneath = path.components().all(|part| matches!(part, Component::Normal(_)));
+    if is_beneath && path.components().next().is_some() {
+        return Ok(());
+    }
+    let message = format!(
+        "the directory `{}` of the agent `{}` must be relative and without `..`",
+        escape(directory),
+        escape(id)
+    );
+    Err(Error::new(Kind::Usage, "agents_invalid", message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(overrides: &[(&str, Option<&str>, Option<&str>)]) -> Result<Agents, Error> {
+        let overrides = overrides
+            .iter()
+            .map(|(id, project, global)| {
+                let directories = AgentDirectories {
+                    project: project.map(str::to_owned),
+                    global: global.map(str::to_owned),
+                };
+                ((*id).to_owned(), directories)
+            })
+            .collect();
+        let environment = BTreeMap::from([("CLAUDE_CONFIG_DIR".to_owned(), "/c".to_owned())]);
+        Agents::read(DATA, &overrides, &environment)
+    }
+
+    #[test]
+    fn the_data_file_is_sound() {
+        let agents = read(&[]).unwrap();
+        assert!(agents.all().count() >= 75);
+        let mut ids: Vec<&str> = agents.all().map(|agent| agent.id.as_str()).collect();
+        ids.sort_unstable();
+        let count = ids.len();
+        ids.dedup();
+        assert_eq!(ids.len(), count, "an id is there twice");
+        for agent in agents.all() {
+            check_relative(&agent.id, agent.project.as_deref().unwrap()).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_variable_of_the_environment_moves_a_global_directory() {
+        let agents = read(&[]).unwrap();
+        assert_eq!(agents.get("claude-code").unwrap().global, Some(PathBuf::from("/c/skills")));
+    }
+
+    #[test]
+    fn the_configuration_changes_agents_and_adds_them() {
+        let agents =
+            read(&[("codex", Some(".codex/skills"), None), ("mine", Some(".mine"), Some("/m"))])
+                .unwrap();
+        assert_eq!(agents.get("codex").unwrap().project.as_deref(), Some(".codex/skills"));
+        assert_eq!(agents.get("mine").unwrap().global, Some(PathBuf::from("/m")));
+        for outside in ["../x", "/x", "", "a/../b"] {
+            assert!(read(&[("mine", Some(outside), None)]).is_err(), "{outside}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_agent_is_offered() {
+        let error = read(&[]).unwrap().get("claud-code").unwrap_err();
+        assert_eq!((error.code.as_str(), error.kind), ("unknown_agent", Kind::Usage));
+        assert_eq!(error.hint.as_deref(), Some("did you mean `claude-code`?"));
+    }
+}
