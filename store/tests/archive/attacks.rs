@@ -1,0 +1,71 @@
+//! Every attack gets the answer that is expected of it.
+
+use std::collections::BTreeSet;
+
+use skillpkg_schema::diagnostic::is_unprintable;
+use skillpkg_schema::signature::{SigningKey, verify_release};
+use skillpkg_store::attacks::{self, Attack, RefusedBy, SIGNING_KEY, Sample};
+
+use crate::support::{small, unpack};
+
+fn check(attack: &Attack) -> Result<(), String> {
+    let expected = &attack.expected;
+    match (unpack(&attack.archive), expected.refused_by) {
+        (Err(error), RefusedBy::Reader) => {
+            let (code, message) = (error.code(), error.to_string());
+            let mentions = expected.mentions.as_deref().unwrap_or_default();
+            if expected.code.as_deref() != Some(code) || !message.contains(mentions) {
+                return Err(format!("refused otherwise: {code}: {message}"));
+            }
+            if message.contains(is_unprintable) || message.len() > 1500 {
+                return Err(format!("told unsafely: {message:?}"));
+            }
+            Ok(())
+        }
+        (Err(error), _) => Err(format!("refused by the reader: {error}")),
+        (Ok(_), RefusedBy::Reader) => Err("taken".to_owned()),
+        (Ok((read, _)), RefusedBy::Signature) => match signed(&read) {
+            true => Err("its signature verifies".to_owned()),
+            false => Ok(()),
+        },
+        (Ok((read, _)), RefusedBy::Derivation) if !signed(&read) => {
+            Err("its signature does not verify".to_owned())
+        }
+        (Ok(_), RefusedBy::Derivation) => Ok(()),
+        (Ok((read, _)), RefusedBy::Nobody) => match read == small() && signed(&read) {
+            true => Ok(()),
+            false => Err("read as something else".to_owned()),
+        },
+    }
+}
+
+fn signed(sample: &Sample) -> bool {
+    let Sample { manifest, envelope, .. } = sample;
+    // What is asked for is the sample's own name and version.
+    let asked = small().manifest;
+    let key = SigningKey::from_pem(SIGNING_KEY).unwrap().public();
+    let address = manifest.address();
+    verify_release(envelope, &asked.name, &asked.version, &address, &[key]).is_ok()
+}
+
+#[test]
+fn every_attack_gets_the_answer_that_is_expected_of_it() {
+    let attacks = attacks::all().unwrap();
+    let wrong: Vec<String> = attacks
+        .iter()
+        .filter_map(|attack| Some(format!("{}: {}", attack.name, check(attack).err()?)))
+        .collect();
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), attacks.len(), wrong.join("\n"));
+}
+
+#[test]
+fn every_expectation_is_of_some_attack_and_names_are_unique() {
+    let attacks = attacks::all().unwrap();
+    let names: BTreeSet<&str> = attacks.iter().map(|attack| attack.name.as_str()).collect();
+    assert_eq!(names.len(), attacks.len());
+    for expected in attacks::expectations().unwrap() {
+        let is_used = attacks.iter().any(|attack| attack.expected == expected);
+        assert!(is_used, "`{}` is of no attack", expected.attack);
+        assert_eq!(expected.code.is_some(), expected.refused_by == RefusedBy::Reader);
+    }
+}
