@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::{Blake3Digest, ContentAddress, Digests, Sha256Digest};
 use crate::diagnostic::escape;
-use crate::limits::{MAX_FILES, MAX_MANIFEST_BYTES, MAX_UNPACKED_BYTES};
+use crate::limits::{MAX_FILES, MAX_MANIFEST_BYTES, MAX_MANIFEST_VALUES, MAX_UNPACKED_BYTES};
 use crate::name::QualifiedName;
 use crate::path::{PathSetError, SkillPath, check_path_set};
 use crate::skill::{Dialect, Program};
@@ -23,6 +23,9 @@ pub enum ManifestError {
     /// Longer than [`MAX_MANIFEST_BYTES`].
     #[error("the manifest is {0} bytes long; the most is {MAX_MANIFEST_BYTES}")]
     TooLong(usize),
+    /// More values than [`MAX_MANIFEST_VALUES`].
+    #[error("the manifest holds more than {MAX_MANIFEST_VALUES} values")]
+    TooManyValues,
     /// Not JSON of a manifest's shape.
     #[error("the manifest does not have the shape of one: {0}")]
     Shape(String),
@@ -32,6 +35,9 @@ pub enum ManifestError {
     /// JSON, but not in the one canonical form of RFC 8785.
     #[error("the manifest is not in canonical form (RFC 8785)")]
     NotCanonical,
+    /// A number, a truth value or a null in [`Manifest::metadata`], where scalars are texts.
+    #[error("the manifest's metadata holds something else than texts, lists and mappings")]
+    Metadata,
     /// Files out of order, or one twice.
     #[error("the manifest's files are not sorted: `{0}` does not come after `{1}`")]
     NotSorted(SkillPath, SkillPath),
@@ -234,6 +240,9 @@ impl Manifest {
         if bytes.len() > MAX_MANIFEST_BYTES {
             return Err(ManifestError::TooLong(bytes.len()));
         }
+        if values(bytes) > MAX_MANIFEST_VALUES {
+            return Err(ManifestError::TooManyValues);
+        }
         let shape = |error: serde_json::Error| ManifestError::Shape(escape(&error.to_string()));
         let OnlySchema { schema } = serde_json::from_slice(bytes).map_err(shape)?;
         if schema != MANIFEST_SCHEMA {
@@ -241,6 +250,9 @@ impl Manifest {
         }
         let manifest: Self = serde_json::from_slice(bytes).map_err(shape)?;
         manifest.check_files()?;
+        if !manifest.metadata.values().all(is_textual) {
+            return Err(ManifestError::Metadata);
+        }
         if manifest.to_bytes() != bytes {
             return Err(ManifestError::NotCanonical);
         }
@@ -277,6 +289,82 @@ impl Manifest {
         match self.file("SKILL.md") {
             Some(_) => Ok(()),
             None => Err(ManifestError::NoSkillFile),
+        }
+    }
+}
+
+/// How many values JSON holds, or somewhat more: what separates and opens them, outside of texts.
+///
+/// Counted before they are parsed, since each costs more in memory than in the text.
+fn values(json: &[u8]) -> usize {
+    let mut count = 0;
+    let mut is_text = false;
+    let mut is_escaped = false;
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b',' | b':' | b'[' | b'{' if !is_text => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
+/// Whether every scalar of `value` is a text. Parsed JSON is at most 128 deep.
+fn is_textual(value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::String(_) => true,
+        serde_json::Value::Array(items) => items.iter().all(is_textual),
+        serde_json::Value::Object(members) => members.values().all(is_textual),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_counted_outside_of_texts() {
+        assert_eq!(values(br#"{"a":[1,2],"b,[{":"\",[:"}"#), 6);
+    }
+
+    #[test]
+    fn five_thousand_files_with_the_longest_paths_are_within_the_bounds() {
+        let path = |number| format!("{number:04}{}/{}", "x".repeat(96), "y".repeat(100));
+        let manifest = Manifest {
+            schema: MANIFEST_SCHEMA.to_owned(),
+            name: "a".parse().unwrap(),
+            version: "1.0.0".parse().unwrap(),
+            description: String::new(),
+            license: None,
+            dialect: Dialect::Hard,
+            files: (0..MAX_FILES - 1)
+                .map(path)
+                .chain(["SKILL.md".to_owned()])
+                .map(|path| FileEntry::new(path.parse().unwrap(), Mode::Regular, Digests::of(b"")))
+                .collect(),
+            tools: Vec::new(),
+            resources: Vec::new(),
+            scripts: Vec::new(),
+            programs: Vec::new(),
+            requires: Requires::default(),
+            metadata: serde_json::Map::new(),
+        };
+        assert_eq!(Manifest::from_bytes(&manifest.to_bytes()), Ok(manifest));
+    }
+
+    #[test]
+    fn metadata_holds_texts_alone() {
+        for (json, is_good) in [
+            (r#"{"a":["b",{"c":"d"}]}"#, true),
+            (r#"{"a":[1]}"#, false),
+            (r#"{"a":{"b":true}}"#, false),
+            ("null", false),
+        ] {
+            assert_eq!(is_textual(&serde_json::from_str(json).unwrap()), is_good, "{json}");
         }
     }
 }

@@ -7,36 +7,49 @@ use super::structure::placed;
 use super::tar::{Header, pax};
 
 pub(super) fn add(corpus: &mut Corpus) -> io::Result<()> {
-    let hidden = Header::file("../../evil", 4).with(b"evil");
-    let next = |records: &[Vec<u8>]| extended(b'x', &records.concat());
-    let file = |name: &str| Header::file(name, 4).with(b"evil");
+    sizes(corpus)?;
+    interpretations(corpus)?;
+    long_names(corpus)
+}
 
+/// An entry that stands within another's content for a reader that goes by the other size.
+fn hidden() -> Vec<u8> {
+    Header::file("../../evil", 4).with(b"evil")
+}
+
+fn file(name: &str) -> Vec<u8> {
+    Header::file(name, 4).with(b"evil")
+}
+
+/// A PAX header for the next entry.
+fn next(records: &[Vec<u8>]) -> Vec<u8> {
+    extended(b'x', &records.concat())
+}
+
+fn sizes(corpus: &mut Corpus) -> io::Result<()> {
     // A reader that takes the size of one header and a reader that takes the other's see different
     // entries in the same bytes.
     let sizes = [
         (
             "pax-size/larger",
-            [next(&[pax("size", "1024")]), Header::file("a", 0).block(), hidden.clone()].concat(),
+            [next(&[pax("size", "1024")]), Header::file("a", 0).block(), hidden()].concat(),
         ),
         (
             "pax-size/smaller",
-            [next(&[pax("size", "0")]), Header::file("a", hidden.len()).with(&hidden)].concat(),
+            [next(&[pax("size", "0")]), Header::file("a", hidden().len()).with(&hidden())].concat(),
         ),
         (
             "pax-size/twice",
             [
                 next(&[pax("size", "0"), pax("size", "1024")]),
                 Header::file("a", 0).block(),
-                hidden.clone(),
+                hidden(),
             ]
             .concat(),
         ),
         ("pax-size/negative", [next(&[pax("size", "-1")]), file("a")].concat()),
         ("pax-size/huge", [next(&[pax("size", "18446744073709551615")]), file("a")].concat()),
-        (
-            "pax-size/global",
-            [extended(b'g', &pax("size", "1024")), file("a"), hidden.clone()].concat(),
-        ),
+        ("pax-size/global", [extended(b'g', &pax("size", "1024")), file("a"), hidden()].concat()),
     ];
     for (name, evil) in sizes {
         placed(corpus, name, &evil)?;
@@ -46,10 +59,14 @@ pub(super) fn add(corpus: &mut Corpus) -> io::Result<()> {
             b'x' | b'g' => extended(kind, &pax("comment", "between")),
             _ => Header::of_kind(kind, "././@LongLink", 8).with(b"../evil\0"),
         };
-        let evil = [next(&[pax("size", "1024")]), between, file("a"), hidden.clone()].concat();
+        let evil = [next(&[pax("size", "1024")]), between, file("a"), hidden()].concat();
         placed(corpus, &format!("pax-size-then/{}", char::from(kind)), &evil)?;
     }
+    Ok(())
+}
 
+/// What readers of PAX have read differently.
+fn interpretations(corpus: &mut Corpus) -> io::Result<()> {
     let mut unterminated = pax("path", "evil");
     unterminated.pop();
     let boundary = pax("comment", &"x".repeat(512 - "512 comment=\n".len()));
@@ -58,7 +75,7 @@ pub(super) fn add(corpus: &mut Corpus) -> io::Result<()> {
             "pax/phantom-entry",
             [next(&[pax("path", "phantom"), pax("size", "0")]), file("a")].concat(),
         ),
-        ("pax/hidden-entry", [next(&[pax("size", "1536")]), file("a"), hidden.clone()].concat()),
+        ("pax/hidden-entry", [next(&[pax("size", "1536")]), file("a"), hidden()].concat()),
         ("pax/header-precedence", {
             let mut named = Header::file("b", 4);
             named.prefix = b"prefix".to_vec();
@@ -99,7 +116,10 @@ pub(super) fn add(corpus: &mut Corpus) -> io::Result<()> {
     for (name, evil) in interpretations {
         placed(corpus, name, &evil)?;
     }
+    Ok(())
+}
 
+fn long_names(corpus: &mut Corpus) -> io::Result<()> {
     let long = |kind: u8, name: &str| {
         let name = format!("{name}\0");
         Header::of_kind(kind, "././@LongLink", name.len()).with(name.as_bytes())

@@ -44,9 +44,9 @@ pub(super) fn add(corpus: &mut Corpus) -> io::Result<()> {
         ("manifest-form/line-end", [honest.as_slice(), b"\n"].concat()),
         ("manifest-form/escape", with("A sample.", "\\u0041 sample.")),
         ("manifest-form/slash-escape", with("acme/sample", "acme\\/sample")),
-        ("manifest-form/float", with("\"metadata\":{}", "\"metadata\":{\"a\":1.0}")),
-        ("manifest-form/exponent", with("\"metadata\":{}", "\"metadata\":{\"a\":1e2}")),
-        ("manifest-form/minus-zero", with("\"metadata\":{}", "\"metadata\":{\"a\":-0}")),
+        ("manifest-metadata/whole-float", with("\"metadata\":{}", "\"metadata\":{\"a\":1.0}")),
+        ("manifest-metadata/exponent", with("\"metadata\":{}", "\"metadata\":{\"a\":1e2}")),
+        ("manifest-metadata/minus-zero", with("\"metadata\":{}", "\"metadata\":{\"a\":-0}")),
         (
             "manifest-form/duplicate-metadata",
             with("\"metadata\":{}", "\"metadata\":{\"a\":\"1\",\"a\":\"1\"}"),

@@ -154,7 +154,7 @@ impl Chooser<'_> {
             Ok(Some(Entry::Directory)) => self.included_directory(path),
             Ok(Some(other)) => self.diagnostics.push(not_a_file(path, other)),
             Ok(None) => self.diagnostics.push(
-                Diagnostic::error("file_missing", format!("`{}` is not there", escape(path)))
+                Diagnostic::error("include_missing", format!("`{}` is not there", escape(path)))
                     .in_file(path),
             ),
             Err(error) => self.diagnostics.push(cannot_read(path, &error)),
@@ -211,7 +211,7 @@ impl Chooser<'_> {
                             escape(&path)
                         );
                         self.diagnostics
-                            .push(Diagnostic::error("path_refused", message).in_file(path));
+                            .push(Diagnostic::error("tree_too_deep", message).in_file(path));
                     }
                     Entry::Directory => pending.push(path),
                     Entry::Link | Entry::Special => {
@@ -250,7 +250,7 @@ impl Chooser<'_> {
 
 fn legal(path: &str) -> Result<SkillPath, Diagnostic> {
     path.parse().map_err(|error: skillpkg_schema::path::PathError| {
-        Diagnostic::error("path_refused", error.to_string())
+        Diagnostic::error("file_name", error.to_string())
             .in_file(path)
             .with_hint(format!("rename it, or leave it out with `{IGNORE_FILE}`"))
     })
@@ -270,9 +270,9 @@ fn mode_of(tree: &dyn Tree, path: &str, executable: bool) -> Result<Mode, Diagno
 
 fn not_a_file(path: &str, entry: Entry) -> Diagnostic {
     let (code, what) = match entry {
-        Entry::Link => ("link_refused", "is a symbolic link, or lies behind one"),
+        Entry::Link => ("file_is_link", "is a symbolic link, or lies behind one"),
         Entry::Directory => ("not_a_file", "is a directory"),
-        _ => ("special_file_refused", "is a device, a pipe or a socket"),
+        _ => ("file_is_special", "is a device, a pipe or a socket"),
     };
     let message = format!("`{}` {what}; only regular files are packed", escape(path));
     Diagnostic::error(code, message).in_file(path).with_hint(format!(
@@ -294,14 +294,14 @@ fn dropping_packed(path: &str) -> Diagnostic {
 
 pub(super) fn cannot_read(path: &str, error: &io::Error) -> Diagnostic {
     let message = format!("`{}` cannot be read: {}", escape(path), escape(&error.to_string()));
-    Diagnostic::error("unreadable", message).in_file(path)
+    Diagnostic::error("file_unreadable", message).in_file(path)
 }
 
 fn cannot_list(directory: &str, error: &io::Error) -> Diagnostic {
     let shown = if directory.is_empty() { "." } else { directory };
     let message = format!("`{}` cannot be packed: {}", escape(shown), escape(&error.to_string()));
     let code =
-        if error.kind() == io::ErrorKind::InvalidData { "path_refused" } else { "unreadable" };
+        if error.kind() == io::ErrorKind::InvalidData { "file_name" } else { "file_unreadable" };
     Diagnostic::error(code, message).in_file(shown)
 }
 
@@ -403,9 +403,9 @@ mod tests {
     fn an_include_that_cannot_be_packed_is_an_error() {
         let tree = tree(&["a", ".git/config", "d/.git/x"]);
         for (include, wanted) in [
-            ("absent", "file_missing"),
-            ("../x", "path_refused"),
-            ("/etc/passwd", "path_refused"),
+            ("absent", "include_missing"),
+            ("../x", "file_name"),
+            ("/etc/passwd", "file_name"),
             (".git/config", "never_packed"),
             ("d", "never_packed"),
             (".", "never_packed"),
@@ -426,10 +426,10 @@ mod tests {
     fn paths_that_some_system_cannot_hold_are_refused_and_named_safely() {
         let skill = skill(Dialect::Agent, None);
         for (paths, wanted) in [
-            (&["a\\b"][..], "path_refused"),
-            (&["con.md"], "path_refused"),
-            (&["\u{1b}[31mx\u{202e}"], "path_refused"),
-            (&["e\u{301}"], "path_refused"),
+            (&["a\\b"][..], "file_name"),
+            (&["con.md"], "file_name"),
+            (&["\u{1b}[31mx\u{202e}"], "file_name"),
+            (&["e\u{301}"], "file_name"),
             (&["README", "readme"], "paths_collide"),
         ] {
             let faults = chosen(&tree(paths), &skill).unwrap_err();
@@ -444,7 +444,7 @@ mod tests {
         let deepest = format!("{}x", "d/".repeat(15));
         assert!(chosen(&tree(&[&deepest]), &skill).is_ok());
         let deeper = format!("{}x", "d/".repeat(16));
-        assert_eq!(code(chosen(&tree(&[&deeper]), &skill)), "path_refused");
+        assert_eq!(code(chosen(&tree(&[&deeper]), &skill)), "tree_too_deep");
         let many: Vec<String> = (0..=MAX_FILES).map(|number| format!("f{number}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(code(chosen(&tree(&many), &skill)), "too_many_files");

@@ -8,7 +8,7 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::limits::{MAX_SKILL_FILE_BYTES, MAX_UNPACKED_BYTES};
 use skillpkg_schema::manifest::{Derived, FileEntry, derive};
 use skillpkg_schema::signature::{Envelope, SigningKey, sign_release};
-use skillpkg_schema::skill::{self, Rules, Skill};
+use skillpkg_schema::skill::{self, Dialect, Rules, Skill};
 use skillpkg_schema::tree::{DirectoryTree, Entry, Tree};
 use skillpkg_schema::{
     Diagnostic, Faults, Manifest, QualifiedName, Sha256Digest, SkillPath, Version,
@@ -48,7 +48,7 @@ impl Packing {
     pub fn plan(directory: &Path, options: &PackOptions) -> Result<Self, Faults> {
         let tree = DirectoryTree::open(directory).map_err(|error| {
             let shown = escape(&directory.to_string_lossy());
-            Diagnostic::error("unreadable", format!("`{shown}` cannot be read: {error}"))
+            Diagnostic::error("file_unreadable", format!("`{shown}` cannot be read: {error}"))
         })?;
         let derived = plan(&tree, options)?;
         Ok(Self { derived, tree })
@@ -93,6 +93,12 @@ impl Packing {
 
 fn plan(tree: &dyn Tree, options: &PackOptions) -> Result<Derived, Faults> {
     let file = skill::parse(&skill_file(tree)?, SkillPath::skill_file().as_str())?;
+    let is_whole_directory = file.includes.is_none() && file.dialect == Dialect::Agent;
+    // Where the files are named one by one, the skill tells best what is wrong with them.
+    let told = match is_whole_directory {
+        true => Vec::new(),
+        false => Skill::read(tree, Rules::Strict)?.warnings,
+    };
     let (chosen, mut diagnostics) = choose(tree, &file)?;
     let identity = identity(&file, options)?;
 
@@ -103,41 +109,47 @@ fn plan(tree: &dyn Tree, options: &PackOptions) -> Result<Derived, Faults> {
         diagnostics.extend(findings.iter().map(|one| one.diagnostic(&path, options.allow_secrets)));
         files.push(FileEntry::new(path, mode, digests));
     }
-    let (files, mut told) = Faults::check(files, diagnostics)?;
+    let (files, diagnostics) = Faults::check(files, diagnostics)?;
 
-    let capabilities = SkillPath::capability_file();
-    let is_left_out = !files.iter().any(|file| file.path == capabilities);
-    if is_left_out && matches!(tree.entry(capabilities.as_str()), Ok(Some(Entry::File { .. }))) {
-        let message =
-            format!("`{capabilities}` is not packed, so the skill has no resources and no scripts");
-        told.push(
-            Diagnostic::warning("capabilities_left_out", message)
-                .in_file("SKILL.md")
-                .with_hint(format!("name `{capabilities}` and its files in `includes`")),
-        );
-    }
     let mut derived =
         derive(&ChosenTree::new(tree, &files), files.clone(), &identity, Rules::Strict)?;
-    derived.warnings.extend(told);
+    for warning in told.into_iter().chain(diagnostics) {
+        if !derived.warnings.contains(&warning) {
+            derived.warnings.push(warning);
+        }
+    }
+    readable(&derived.manifest)?;
     Ok(derived)
+}
+
+/// Refuses a manifest that would not be read again: one over a bound.
+fn readable(manifest: &Manifest) -> Result<(), Faults> {
+    Manifest::from_bytes(&manifest.to_bytes()).map_err(|error| {
+        let one = Diagnostic::error("manifest_refused", error.to_string());
+        one.with_hint("pack fewer files, or shorten what the skill declares")
+    })?;
+    Ok(())
 }
 
 /// The bytes of `SKILL.md`.
 fn skill_file(tree: &dyn Tree) -> Result<Vec<u8>, Faults> {
     let path = SkillPath::skill_file();
     let path = path.as_str();
-    match tree.entry(path) {
-        Ok(Some(Entry::File { .. })) => {}
-        Ok(None) => {
-            let message = format!("there is no `{path}` in the directory");
+    let refuse = |code: &str, message: String| Diagnostic::error(code, message).in_file(path);
+    match tree.entry(path).map_err(|error| cannot_read(path, &error))? {
+        Some(Entry::File { .. }) => {}
+        Some(Entry::Link) => {
+            let message = format!("`{path}` is a symbolic link; put the file itself there");
+            return Err(refuse("file_is_link", message).into());
+        }
+        Some(Entry::Directory | Entry::Special) => {
+            return Err(refuse("skill_file_missing", format!("`{path}` is not a file")).into());
+        }
+        None => {
             let hint = "`skillpkg init` makes one";
-            return Err(Diagnostic::error("skill_file_missing", message).with_hint(hint).into());
+            let message = format!("there is no `{path}` in the directory");
+            return Err(refuse("skill_file_missing", message).with_hint(hint).into());
         }
-        Ok(Some(_)) => {
-            let message = format!("`{path}` is not a regular file; nothing is read through it");
-            return Err(Diagnostic::error("link_refused", message).in_file(path).into());
-        }
-        Err(error) => return Err(cannot_read(path, &error).into()),
     }
     Ok(tree.read(path, MAX_SKILL_FILE_BYTES).map_err(|error| cannot_read(path, &error))?)
 }

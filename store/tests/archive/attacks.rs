@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use skillpkg_schema::diagnostic::is_unprintable;
+use skillpkg_schema::manifest::{Identity, Manifest, Mode, derive};
 use skillpkg_schema::signature::{SigningKey, verify_release};
+use skillpkg_schema::skill::Rules;
+use skillpkg_schema::tree::MemoryTree;
 use skillpkg_store::attacks::{self, Attack, RefusedBy, SIGNING_KEY, Sample};
 
 use crate::support::{small, unpack};
@@ -28,14 +31,17 @@ fn check(attack: &Attack) -> Result<(), String> {
             true => Err("its signature verifies".to_owned()),
             false => Ok(()),
         },
-        (Ok((read, _)), RefusedBy::Derivation) if !signed(&read) => {
-            Err("its signature does not verify".to_owned())
-        }
-        (Ok(_), RefusedBy::Derivation) => Ok(()),
-        (Ok((read, _)), RefusedBy::Nobody) => match read == small() && signed(&read) {
-            true => Ok(()),
-            false => Err("read as something else".to_owned()),
+        (Ok((read, _)), RefusedBy::Derivation) => match (signed(&read), derived(&read)) {
+            (false, _) => Err("its signature does not verify".to_owned()),
+            (true, manifest) if manifest == read.manifest => Err("its files give it".to_owned()),
+            (true, _) => Ok(()),
         },
+        (Ok((read, _)), RefusedBy::Nobody) => {
+            match read == small() && signed(&read) && derived(&read) == read.manifest {
+                true => Ok(()),
+                false => Err("read as something else".to_owned()),
+            }
+        }
     }
 }
 
@@ -46,6 +52,17 @@ fn signed(sample: &Sample) -> bool {
     let key = SigningKey::from_pem(SIGNING_KEY).unwrap().public();
     let address = manifest.address();
     verify_release(envelope, &asked.name, &asked.version, &address, &[key]).is_ok()
+}
+
+/// The manifest that the files of a sample give.
+fn derived(sample: &Sample) -> Manifest {
+    let mut tree = MemoryTree::default();
+    for file in &sample.manifest.files {
+        let is_executable = file.mode == Mode::Executable;
+        tree.insert(file.path.as_str(), is_executable, sample.files[&file.path].clone());
+    }
+    let Manifest { name, version, files, .. } = sample.manifest.clone();
+    derive(&tree, files, &Identity { name, version }, Rules::Strict).unwrap().manifest
 }
 
 #[test]
