@@ -54,6 +54,10 @@ pub struct Error {
     pub file: Option<String>,
     /// The line of that file, from 1.
     pub line: Option<u32>,
+    /// The column of that line, in characters from 1.
+    pub column: Option<u32>,
+    /// JSON pointer of the value that is wrong, if it is one of a JSON document.
+    pub path: Option<String>,
     /// What to do.
     pub hint: Option<String>,
     /// Every fault found, where there are several.
@@ -69,6 +73,8 @@ impl Error {
             message: message.into(),
             file: None,
             line: None,
+            column: None,
+            path: None,
             hint: None,
             faults: Vec::new(),
         }
@@ -99,6 +105,10 @@ impl Error {
             #[serde(skip_serializing_if = "Option::is_none")]
             line: Option<u32>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            column: Option<u32>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            path: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             hint: Option<&'a str>,
             #[serde(skip_serializing_if = "<[_]>::is_empty")]
             faults: &'a [Diagnostic],
@@ -108,6 +118,8 @@ impl Error {
             message: &self.message,
             file: self.file.as_deref(),
             line: self.line,
+            column: self.column,
+            path: self.path.as_deref(),
             hint: self.hint.as_deref(),
             faults: &self.faults,
         };
@@ -125,6 +137,8 @@ impl From<Faults> for Error {
             message: first.message,
             file: first.file,
             line: first.line,
+            column: first.column,
+            path: None,
             hint: first.hint,
             faults: faults.into_diagnostics(),
         }
@@ -164,12 +178,12 @@ impl From<ArchiveError> for Error {
 }
 
 impl fmt::Display for Error {
-    /// `file:line: message` and, on a line of its own, the hint.
+    /// `file:line:column: message` and, on a line of its own, the hint.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(file) = &self.file {
             f.write_str(&skillpkg_schema::diagnostic::escape(file))?;
-            if let Some(line) = self.line {
-                write!(f, ":{line}")?;
+            for place in [self.line, self.column].into_iter().map_while(|place| place) {
+                write!(f, ":{place}")?;
             }
             f.write_str(": ")?;
         }

@@ -2,6 +2,7 @@
 
 mod commands;
 mod context;
+mod hidden;
 mod output;
 
 use std::process::ExitCode;

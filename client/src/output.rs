@@ -1,10 +1,12 @@
 //! What the command says: data on stdout, talk on stderr, questions only to a person.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use serde::Serialize;
 use skillpkg::{Error, Kind};
-use skillpkg_schema::Diagnostic;
+use skillpkg_schema::diagnostic::escape_prose;
+use skillpkg_schema::{Diagnostic, Severity};
 
 /// When colour is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -99,26 +101,52 @@ impl Output {
         Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
     }
 
+    /// Prints text that a program reads as it is: exactly to a file or a pipe, escaped to a
+    /// terminal; nothing where `--json` was given.
+    pub(crate) fn exact(self, text: &str) -> Result<(), Error> {
+        if self.json {
+            return Ok(());
+        }
+        let mut stdout = io::stdout().lock();
+        let shown =
+            if stdout.is_terminal() { Cow::Owned(escape_prose(text)) } else { Cow::Borrowed(text) };
+        let end = if shown.ends_with('\n') { "" } else { "\n" };
+        write!(stdout, "{shown}{end}").and_then(|()| stdout.flush()).map_err(|error| closed(&error))
+    }
+
+    /// Reads one line that is not shown while it is typed.
+    pub(crate) fn ask_hidden(self, question: &str) -> Result<String, Error> {
+        let mut stderr = anstream::stderr();
+        let _ = write!(stderr, "{question} ");
+        let _ = stderr.flush();
+        let line = crate::hidden::read_line()
+            .map_err(|error| Error::new(Kind::Failed, "input_failed", error.to_string()))?;
+        let _ = writeln!(stderr);
+        Ok(line)
+    }
+
     /// Tells a failure: to stderr, and as JSON on stdout where `--json` was given.
     pub(crate) fn fail(self, error: &Error) {
+        if error.code == STDOUT_CLOSED {
+            return;
+        }
         if self.json {
             let _ = print_json(&error.to_json());
         }
         let mut stderr = anstream::stderr();
-        let told: Vec<&Diagnostic> = error
-            .faults
-            .iter()
-            .filter(|fault| fault.severity == skillpkg_schema::Severity::Error)
-            .collect();
-        if told.len() > 1 {
-            for fault in told {
-                let _ = writeln!(stderr, "{}: {fault}", style("error", Style::Error));
-            }
-        } else {
+        let errors = || error.faults.iter().filter(|fault| fault.severity == Severity::Error);
+        // Where the first of the faults stands for all, telling all of them tells it too.
+        if !errors().any(|fault| fault.message == error.message) {
             let _ = writeln!(stderr, "{}: {error}", style("error", Style::Error));
+        }
+        for fault in errors() {
+            let _ = writeln!(stderr, "{}: {fault}", style("error", Style::Error));
         }
     }
 }
+
+/// The code of a failure to write to a stdout that nobody reads any more.
+const STDOUT_CLOSED: &str = "stdout_closed";
 
 fn print_json(data: &impl Serialize) -> Result<(), Error> {
     let text = serde_json::to_string(data)
@@ -128,6 +156,9 @@ fn print_json(data: &impl Serialize) -> Result<(), Error> {
 }
 
 fn closed(error: &io::Error) -> Error {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Error::new(Kind::Failed, STDOUT_CLOSED, "nobody reads stdout any more");
+    }
     Error::new(Kind::Failed, "output_failed", format!("cannot write to stdout: {error}"))
 }
 
