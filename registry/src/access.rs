@@ -1,0 +1,182 @@
+//! Who may do what: one table of the routes, and one decision for each of what they need.
+//!
+//! A route without a row answers nobody. Which account may see or change a skill is decided by
+//! [`decide`] alone, from the need in the route's row, the caller, and the caller's standing.
+
+use axum::http::Method;
+use skillpkg_schema::QualifiedName;
+
+use crate::accounts::scopes::Role;
+use crate::auth::Caller;
+use crate::grant::Grant;
+
+/// What a route needs of whoever calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Need {
+    /// Nothing: it is about nobody's things, and reads no token.
+    Nothing,
+    /// To read what it names: anybody what is public, a member with `read` what is private.
+    Read,
+    /// A token that allows publishing the name, of an account that may.
+    Publish,
+    /// A token that allows yanking the name, of an account that may publish it.
+    Yank,
+    /// A token that allows `admin`, of an account that may publish the name.
+    ManageOwners,
+    /// Any token.
+    Token,
+    /// A token that allows `admin`.
+    Admin,
+}
+
+/// One route and what it needs.
+#[derive(Debug, Clone)]
+pub struct Row {
+    /// The method.
+    pub method: Method,
+    /// The path as the router has it.
+    pub path: &'static str,
+    /// What it needs.
+    pub need: Need,
+}
+
+const fn row(method: Method, path: &'static str, need: Need) -> Row {
+    Row { method, path, need }
+}
+
+/// Every route.
+pub const TABLE: &[Row] = &[
+    row(Method::GET, "/healthz", Need::Nothing),
+    row(Method::GET, "/readyz", Need::Nothing),
+    row(Method::GET, "/openapi.json", Need::Nothing),
+    row(Method::GET, "/v1/skills/{scope}/{name}", Need::Read),
+    row(Method::POST, "/v1/index", Need::Read),
+    row(Method::GET, "/v1/search", Need::Read),
+    row(Method::GET, "/v1/manifests/{address}", Need::Read),
+    row(Method::HEAD, "/v1/manifests/{address}", Need::Read),
+    row(Method::GET, "/v1/manifests/{address}/signatures", Need::Read),
+    row(Method::GET, "/v1/archives/{digest}", Need::Read),
+    row(Method::HEAD, "/v1/archives/{digest}", Need::Read),
+    row(Method::GET, "/v1/blobs/{address}", Need::Read),
+    row(Method::HEAD, "/v1/blobs/{address}", Need::Read),
+    row(Method::PUT, "/v1/skills/{scope}/{name}/{version}", Need::Publish),
+    row(Method::POST, "/v1/skills/{scope}/{name}/{version}/yank", Need::Yank),
+    row(Method::POST, "/v1/skills/{scope}/{name}/{version}/unyank", Need::Yank),
+    row(Method::GET, "/v1/skills/{scope}/{name}/owners", Need::Read),
+    row(Method::PUT, "/v1/skills/{scope}/{name}/owners", Need::ManageOwners),
+    row(Method::DELETE, "/v1/skills/{scope}/{name}/owners", Need::ManageOwners),
+    row(Method::GET, "/v1/tokens/self", Need::Token),
+    row(Method::GET, "/v1/tokens", Need::Admin),
+    row(Method::POST, "/v1/tokens", Need::Admin),
+    row(Method::DELETE, "/v1/tokens/{id}", Need::Admin),
+    row(Method::GET, "/v1/keys", Need::Token),
+    row(Method::POST, "/v1/keys", Need::Admin),
+    row(Method::DELETE, "/v1/keys/{id}", Need::Admin),
+];
+
+/// The row of a route; a `GET` answers `HEAD` as well.
+pub fn row_of(method: &Method, path: &str) -> Option<&'static Row> {
+    let of = |method: &Method| TABLE.iter().find(|row| row.method == *method && row.path == path);
+    of(method).or_else(|| if *method == Method::HEAD { of(&Method::GET) } else { None })
+}
+
+/// The methods that a path takes, in the order of the table.
+pub fn methods_of(path: &str) -> Vec<Method> {
+    TABLE.iter().filter(|row| row.path == path).map(|row| row.method.clone()).collect()
+}
+
+/// What an account is to a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// Nothing.
+    Stranger,
+    /// A member of its scope who may not publish it.
+    Reader,
+    /// One who may publish it.
+    Publisher,
+}
+
+impl Standing {
+    /// The standing of a member of the scope (`role`) who is among the skill's owners or is not.
+    ///
+    /// A bare name is its owners'; a scoped one is the publishing members', and an owner's as long
+    /// as the owner is a member.
+    pub fn of(name: &QualifiedName, role: Option<Role>, owner: bool) -> Self {
+        match (name.scope(), role) {
+            (None, _) if owner => Self::Publisher,
+            (Some(_), Some(role)) if role.publishes() || owner => Self::Publisher,
+            (Some(_), Some(_)) => Self::Reader,
+            _ => Self::Stranger,
+        }
+    }
+}
+
+/// What is decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// It is done.
+    Allowed,
+    /// It answers as what is not there does.
+    Hidden,
+    /// A token is needed.
+    Unauthorized,
+    /// The token does not allow it.
+    LacksGrant,
+    /// The account may not, and may know that the skill is there.
+    NotAnOwner,
+}
+
+/// What can be decided from the caller alone, before anything is looked up: the same answer for
+/// what is there and for what is not.
+pub fn decide_unseen(need: Need, caller: &Caller, name: Option<&QualifiedName>) -> Decision {
+    let Some(wanted) = granted_by(need, name) else { return Decision::Allowed };
+    match caller.credential() {
+        None => Decision::Unauthorized,
+        Some(credential) if wanted(&credential.grants) => Decision::Allowed,
+        Some(_) => Decision::LacksGrant,
+    }
+}
+
+/// Decides about a skill that is there.
+pub fn decide(
+    need: Need,
+    caller: &Caller,
+    name: &QualifiedName,
+    private: bool,
+    standing: Standing,
+) -> Decision {
+    let unseen = decide_unseen(need, caller, Some(name));
+    if unseen != Decision::Allowed {
+        return unseen;
+    }
+    let reads = caller
+        .credential()
+        .is_some_and(|credential| credential.grants.contains(&Grant::Read) || need != Need::Read);
+    if private && !(reads && standing >= Standing::Reader) {
+        return Decision::Hidden;
+    }
+    match need {
+        Need::Publish | Need::Yank | Need::ManageOwners if standing < Standing::Publisher => {
+            Decision::NotAnOwner
+        }
+        _ => Decision::Allowed,
+    }
+}
+
+type Granted<'a> = Box<dyn Fn(&[Grant]) -> bool + 'a>;
+
+/// What a token must grant; [`None`] where no token is needed.
+fn granted_by(need: Need, name: Option<&QualifiedName>) -> Option<Granted<'_>> {
+    let holds = move |pattern: &crate::grant::Pattern| name.is_none_or(|name| pattern.holds(name));
+    match need {
+        Need::Nothing | Need::Read => None,
+        Need::Token => Some(Box::new(|_| true)),
+        Need::Admin | Need::ManageOwners => Some(Box::new(|grants| grants.contains(&Grant::Admin))),
+        Need::Publish => Some(Box::new(move |grants| {
+            grants.iter().any(|grant| matches!(grant, Grant::Publish(pattern) if holds(pattern)))
+        })),
+        Need::Yank => Some(Box::new(move |grants| {
+            grants.iter().any(|grant| matches!(grant, Grant::Yank(pattern) if holds(pattern)))
+        })),
+    }
+}

@@ -1,0 +1,134 @@
+//! Accounts, and what is theirs: tokens, keys, scopes.
+
+pub mod keys;
+pub mod scopes;
+pub mod tokens;
+
+use serde::Serialize;
+use skillpkg_schema::SkillName;
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::name::NameError;
+use sqlx::SqliteExecutor;
+
+use crate::clock;
+use crate::database::{Database, Write};
+use crate::events::{self, Kind};
+use crate::grant::{Grant, GrantError};
+use crate::random::NoRandomness;
+
+/// Why an operator's change to accounts is not made.
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    /// Not a name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// Not a grant.
+    #[error(transparent)]
+    Grant(#[from] GrantError),
+    /// The name, or one that reads like it, is another's.
+    #[error("`{wanted}` is taken: there is `{existing}`")]
+    Taken {
+        /// The name asked for.
+        wanted: String,
+        /// The one that is there.
+        existing: String,
+    },
+    /// There is no account of this name.
+    #[error("there is no account `{}`; `user list` shows those there are", escape(.0))]
+    UnknownAccount(String),
+    /// There is no scope of this name.
+    #[error("there is no scope `{}`; `scope list` shows those there are", escape(.0))]
+    UnknownScope(String),
+    /// There is no token with this id.
+    #[error("there is no token `{}` in use; `token list` shows those there are", escape(.0))]
+    UnknownToken(String),
+    /// The account is not a member of the scope.
+    #[error("`{account}` is not a member of `{scope}`")]
+    NotAMember {
+        /// The account.
+        account: String,
+        /// The scope.
+        scope: String,
+    },
+    /// Nobody would be left to manage the scope.
+    #[error("`{account}` is the last owner of `{scope}`; make another member one first")]
+    LastScopeOwner {
+        /// The account.
+        account: String,
+        /// The scope.
+        scope: String,
+    },
+    /// No randomness.
+    #[error(transparent)]
+    NoRandomness(#[from] NoRandomness),
+    /// The database.
+    #[error("the database failed: {0}")]
+    Database(#[from] sqlx::Error),
+}
+
+/// An account.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Account {
+    /// The row.
+    #[serde(skip)]
+    pub id: i64,
+    /// Its name.
+    pub name: String,
+    /// When it was made, RFC 3339 in UTC.
+    pub created: String,
+}
+
+/// The account of this name.
+pub async fn find(
+    executor: impl SqliteExecutor<'_>,
+    name: &str,
+) -> Result<Option<Account>, sqlx::Error> {
+    let row: Option<(i64, String, String)> =
+        sqlx::query_as("SELECT id, name, created FROM accounts WHERE name = $1")
+            .bind(name)
+            .fetch_optional(executor)
+            .await?;
+    Ok(row.map(|(id, name, created)| Account { id, name, created }))
+}
+
+async fn known(write: &mut Write, name: &str) -> Result<Account, AccountError> {
+    find(&mut **write, name).await?.ok_or_else(|| AccountError::UnknownAccount(name.to_owned()))
+}
+
+/// Every account, by name.
+pub async fn list(database: &Database) -> Result<Vec<Account>, sqlx::Error> {
+    let rows: Vec<(i64, String, String)> =
+        sqlx::query_as("SELECT id, name, created FROM accounts ORDER BY name")
+            .fetch_all(database.readers())
+            .await?;
+    Ok(rows.into_iter().map(|(id, name, created)| Account { id, name, created }).collect())
+}
+
+/// Makes an account, and its first token, which allows everything that the account may do.
+///
+/// Answers with the token's secret. Both survive a crash, or neither does.
+pub async fn add(database: &Database, name: &str) -> Result<String, AccountError> {
+    let name: SkillName = name.parse()?;
+    let mut write = database.write().await?;
+    let existing: Option<String> =
+        sqlx::query_scalar("SELECT name FROM accounts WHERE collision_key = $1")
+            .bind(name.collision_key())
+            .fetch_optional(&mut *write)
+            .await?;
+    if let Some(existing) = existing {
+        return Err(AccountError::Taken { wanted: name.to_string(), existing });
+    }
+    let id: i64 = sqlx::query_scalar(
+        "INSERT INTO accounts (name, collision_key, created) VALUES ($1, $2, $3) RETURNING id",
+    )
+    .bind(name.as_str())
+    .bind(name.collision_key())
+    .bind(clock::now())
+    .fetch_one(&mut *write)
+    .await?;
+    events::record(&mut write, None, Kind::AccountAdded, name.as_str(), "").await?;
+    let minting = tokens::Minting { label: "first", grants: &Grant::everything(), expires: None };
+    let minted = tokens::mint(&mut write, id, None, &minting).await?;
+    write.commit().await?;
+    Ok(minted.secret)
+}

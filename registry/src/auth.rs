@@ -1,0 +1,195 @@
+//! Who calls: the token of a request, and the account behind it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::http::{HeaderMap, header};
+use quick_cache::sync::Cache;
+use skillpkg_schema::{QualifiedName, Scope};
+
+use crate::accounts::scopes::{self, Membership, Role};
+use crate::accounts::tokens;
+use crate::clock;
+use crate::database::Database;
+use crate::grant::Grant;
+use crate::problem::{Answer, Refusal};
+
+/// How long a token is believed without asking the database: a revoked one works no longer.
+const BELIEVED: Duration = Duration::from_secs(1);
+/// Tokens remembered at once.
+const REMEMBERED: usize = 10_000;
+
+/// A valid token, and whose it is.
+#[derive(Debug, Clone)]
+pub struct Credential {
+    /// The token's id.
+    pub token: String,
+    /// The account's row.
+    pub account_id: i64,
+    /// The account's name.
+    pub account: String,
+    /// What the token allows.
+    pub grants: Vec<Grant>,
+    /// When the token ends, RFC 3339 in UTC.
+    pub expires: Option<String>,
+    /// The scopes that the account is a member of.
+    pub memberships: Vec<Membership>,
+}
+
+impl Credential {
+    /// What the account may do in this scope.
+    pub fn role_in(&self, scope: &Scope) -> Option<Role> {
+        let found = self.memberships.iter().find(|membership| membership.scope == *scope);
+        found.map(|membership| membership.role)
+    }
+}
+
+/// Whoever makes a request.
+#[derive(Debug, Clone)]
+pub enum Caller {
+    /// Without a token.
+    Anonymous,
+    /// With a valid one.
+    Account(Arc<Credential>),
+}
+
+impl Caller {
+    /// The token and its account, if there is one.
+    pub fn credential(&self) -> Option<&Credential> {
+        match self {
+            Self::Anonymous => None,
+            Self::Account(credential) => Some(credential),
+        }
+    }
+
+    /// The token and its account, or the refusal for want of one.
+    pub fn account(&self) -> Answer<&Credential> {
+        self.credential().ok_or_else(|| Refusal::unauthorized(NO_TOKEN))
+    }
+
+    /// Whether it may read the private skills of the scope of `name`, if there are any.
+    pub fn reads_private(&self, name: &QualifiedName) -> bool {
+        name.scope().is_some_and(|scope| {
+            self.credential().is_some_and(|credential| {
+                credential.grants.contains(&Grant::Read) && credential.role_in(scope).is_some()
+            })
+        })
+    }
+
+    /// The account whose private skills it may read.
+    pub fn reader(&self) -> Option<i64> {
+        self.credential()
+            .filter(|credential| credential.grants.contains(&Grant::Read))
+            .map(|credential| credential.account_id)
+    }
+}
+
+const NO_TOKEN: &str = "this needs a token: send `Authorization: Bearer skp_…`";
+const BAD_TOKEN: &str =
+    "the token is not known here, is revoked or has expired; `skillpkg login` takes a new one";
+const OTHER_SCHEME: &str = "only `Authorization: Bearer skp_…` is understood";
+
+#[derive(Debug, Clone)]
+struct Remembered {
+    since: Instant,
+    credential: Arc<Credential>,
+}
+
+/// Finds the account behind a token.
+#[derive(Debug)]
+pub struct Authenticator {
+    database: Database,
+    remembered: Cache<String, Remembered>,
+}
+
+impl Authenticator {
+    /// One that asks `database`.
+    pub fn new(database: Database) -> Self {
+        Self { database, remembered: Cache::new(REMEMBERED) }
+    }
+
+    /// Who sent these headers. No token is anonymous; a token that is not valid is refused, even
+    /// where none is needed, so that nobody believes to be somebody in vain.
+    ///
+    /// Cookies, query parameters and other schemes are no credentials.
+    pub async fn caller(&self, headers: &HeaderMap) -> Answer<Caller> {
+        let mut sent = headers.get_all(header::AUTHORIZATION).iter();
+        let value = match (sent.next(), sent.next()) {
+            (None, _) => return Ok(Caller::Anonymous),
+            (Some(value), None) => value,
+            (Some(_), Some(_)) => {
+                return Err(Refusal::unauthorized("more than one token was sent"));
+            }
+        };
+        let secret = value
+            .to_str()
+            .ok()
+            .and_then(|text| text.split_once(' '))
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map(|(_, secret)| secret.trim());
+        let secret = secret.ok_or_else(|| Refusal::unauthorized(OTHER_SCHEME))?;
+        if !secret.starts_with(tokens::PREFIX) || secret.len() > 128 {
+            return Err(Refusal::unauthorized(BAD_TOKEN));
+        }
+        let hash = tokens::hash(secret);
+        let remembered = self.remembered.get(&hash);
+        let fresh = remembered.filter(|remembered| remembered.since.elapsed() < BELIEVED);
+        let credential = match fresh {
+            Some(remembered) => remembered.credential,
+            None => self.load(hash).await?.ok_or_else(|| Refusal::unauthorized(BAD_TOKEN))?,
+        };
+        if credential.expires.as_ref().is_some_and(|end| *end <= clock::now()) {
+            return Err(Refusal::unauthorized(BAD_TOKEN));
+        }
+        Ok(Caller::Account(credential))
+    }
+
+    async fn load(&self, hash: String) -> Answer<Option<Arc<Credential>>> {
+        type Row = (String, i64, String, String, Option<String>, Option<String>);
+        let row: Option<Row> = sqlx::query_as(
+            "SELECT t.id, t.account_id, a.name, t.grants, t.expires, t.last_used
+             FROM tokens t JOIN accounts a ON a.id = t.account_id
+             WHERE t.hash = $1 AND t.revoked IS NULL",
+        )
+        .bind(&hash)
+        .fetch_optional(self.database.readers())
+        .await?;
+        let Some((token, account_id, account, grants, expires, last_used)) = row else {
+            self.remembered.remove(&hash);
+            return Ok(None);
+        };
+        let memberships = scopes::of_account(self.database.readers(), account_id).await?;
+        let hour = clock::this_hour();
+        if last_used.is_none_or(|last_used| last_used < hour) {
+            self.note_use(token.clone(), hour);
+        }
+        let grants = tokens::read_grants(&grants);
+        let credential =
+            Arc::new(Credential { token, account_id, account, grants, expires, memberships });
+        let remembered = Remembered { since: Instant::now(), credential: Arc::clone(&credential) };
+        self.remembered.insert(hash, remembered);
+        Ok(Some(credential))
+    }
+
+    /// Writes the hour of a use, once an hour and behind the request's back.
+    fn note_use(&self, token: String, hour: String) {
+        let database = self.database.clone();
+        tokio::spawn(async move {
+            if let Err(error) = note_use(&database, &token, &hour).await {
+                tracing::warn!(%error, "the last use of a token was not noted");
+            }
+        });
+    }
+}
+
+async fn note_use(database: &Database, token: &str, hour: &str) -> Result<(), sqlx::Error> {
+    let mut write = database.write().await?;
+    sqlx::query(
+        "UPDATE tokens SET last_used = $1 WHERE id = $2 AND (last_used IS NULL OR last_used < $1)",
+    )
+    .bind(hour)
+    .bind(token)
+    .execute(&mut *write)
+    .await?;
+    write.commit().await
+}

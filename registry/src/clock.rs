@@ -1,0 +1,46 @@
+//! Times as the registry writes them: RFC 3339 in UTC, whole seconds.
+
+use jiff::{SignedDuration, Timestamp};
+
+/// Now, such as `2026-03-01T12:00:00Z`.
+pub fn now() -> String {
+    text(Timestamp::now())
+}
+
+/// Now, with minutes and seconds at zero.
+pub fn this_hour() -> String {
+    Timestamp::now().strftime("%Y-%m-%dT%H:00:00Z").to_string()
+}
+
+/// This many seconds before now.
+pub fn seconds_ago(seconds: u32) -> String {
+    text(shifted(-i64::from(seconds)))
+}
+
+/// This many days after now.
+pub fn in_days(days: u32) -> String {
+    text(shifted(i64::from(days) * 86_400))
+}
+
+/// Texts of this form sort as their times do.
+fn text(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn shifted(seconds: i64) -> Timestamp {
+    let now = Timestamp::now();
+    now.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_utc_in_whole_seconds_and_sort_as_texts() {
+        assert_eq!(text(Timestamp::UNIX_EPOCH), "1970-01-01T00:00:00Z");
+        assert!(seconds_ago(60) < now() && now() < in_days(1));
+        assert!(this_hour() <= now() && this_hour().ends_with(":00:00Z"));
+        assert!(now() < in_days(u32::MAX));
+    }
+}

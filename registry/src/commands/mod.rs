@@ -1,0 +1,119 @@
+//! The commands of an operator.
+
+mod output;
+mod scope;
+mod serve;
+mod token;
+mod user;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use skillpkg_registry::accounts::AccountError;
+use skillpkg_registry::data::DataError;
+
+/// Serves skills, and manages who may publish them.
+#[derive(Debug, Parser)]
+#[command(name = "skillpkg-registry", version, about, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve a registry until SIGTERM or SIGINT
+    Serve(serve::Serve),
+    /// Accounts
+    #[command(subcommand)]
+    User(user::User),
+    /// Scopes and their members
+    #[command(subcommand)]
+    Scope(scope::Scope),
+    /// Tokens of any account
+    #[command(subcommand)]
+    Token(token::Token),
+}
+
+/// Where the registry keeps everything.
+#[derive(Debug, Args)]
+struct Directory {
+    /// The data directory
+    #[arg(long, value_name = "DIR", env = "SKILLPKG_REGISTRY_DATA")]
+    data: PathBuf,
+}
+
+/// How a command answers.
+#[derive(Debug, Args)]
+struct Format {
+    /// Answer as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    /// The data directory.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// Accounts, scopes, tokens.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// The database.
+    #[error("the database failed: {0}")]
+    Database(#[from] sqlx::Error),
+    /// Anything of the system's.
+    #[error("{doing}: {source}")]
+    Io {
+        /// What was being done.
+        doing: String,
+        /// Why it failed.
+        source: std::io::Error,
+    },
+}
+
+impl Failure {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::Data(DataError::Served { .. }) => "already_served",
+            Self::Data(DataError::Missing(_)) => "no_registry",
+            Self::Data(_) => "data_unusable",
+            Self::Account(AccountError::Name(_)) => "invalid_name",
+            Self::Account(AccountError::Grant(_)) => "invalid_grant",
+            Self::Account(AccountError::Taken { .. }) => "name_taken",
+            Self::Account(AccountError::UnknownAccount(_)) => "unknown_account",
+            Self::Account(AccountError::UnknownScope(_)) => "unknown_scope",
+            Self::Account(AccountError::UnknownToken(_)) => "unknown_token",
+            Self::Account(AccountError::NotAMember { .. }) => "not_a_member",
+            Self::Account(AccountError::LastScopeOwner { .. }) => "last_owner",
+            Self::Account(_) | Self::Database(_) => "database_failed",
+            Self::Io { .. } => "io_failed",
+        }
+    }
+}
+
+/// Runs a command; the code is 0 where it was done, 1 where it failed.
+pub(crate) fn run(arguments: Arguments) -> ExitCode {
+    output::start_log();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(source) => {
+            let doing = "starting".to_owned();
+            return output::failed(&Failure::Io { doing, source }, false);
+        }
+    };
+    let (answer, json) = runtime.block_on(async {
+        match arguments.command {
+            Command::Serve(serve) => (serve.run().await, false),
+            Command::User(user) => (user.run().await, user.json()),
+            Command::Scope(scope) => (scope.run().await, scope.json()),
+            Command::Token(token) => (token.run().await, token.json()),
+        }
+    });
+    match answer {
+        Ok(code) => code,
+        Err(failure) => output::failed(&failure, json),
+    }
+}

@@ -1,0 +1,72 @@
+//! `serve`.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::process::ExitCode;
+
+use clap::Args;
+use skillpkg_registry::data::Data;
+use skillpkg_registry::state::{Options, Registry};
+use skillpkg_registry::{routes, server};
+
+use super::{Directory, Failure, output};
+
+/// The first line on stdout is `listening on http://ADDRESS:PORT`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  skillpkg-registry serve --data /var/lib/skillpkg-registry")]
+pub(super) struct Serve {
+    #[command(flatten)]
+    directory: Directory,
+    /// Where to listen; port 0 picks a free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7770")]
+    listen: SocketAddr,
+    /// New names that one account may take within an hour
+    #[arg(long, value_name = "COUNT", default_value_t = Options::default().new_names_per_hour)]
+    new_names_per_hour: u32,
+}
+
+impl Serve {
+    pub(super) async fn run(&self) -> Result<ExitCode, Failure> {
+        let failed = |doing: &str| {
+            let doing = doing.to_owned();
+            move |source| Failure::Io { doing, source }
+        };
+        // Asked for first: a signal that comes while the registry opens is not lost.
+        let stop = stop_signal().map_err(failed("waiting for signals"))?;
+        let data = Data::open_or_create(&self.directory.data).await?;
+        let claim = data.claim()?;
+        let listening = format!("listening on {}", self.listen);
+        let listener = server::listen(self.listen).await.map_err(failed(&listening))?;
+        let address = listener.local_addr().map_err(failed(&listening))?;
+        let options = Options { new_names_per_hour: self.new_names_per_hour, ..Options::default() };
+        let registry = Registry::new(data.clone(), options);
+        let (router, _) = routes::router(&registry);
+        output::line(&format!("listening on http://{address}"));
+        server::serve(listener, router, stop, server::GRACE).await;
+        data.database.close().await;
+        drop(claim);
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Answers when the process is told to stop.
+#[cfg(unix)]
+fn stop_signal() -> std::io::Result<impl Future<Output = ()> + Send> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+/// Answers when the process is told to stop.
+#[cfg(not(unix))]
+fn stop_signal() -> std::io::Result<impl Future<Output = ()> + Send> {
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
+}

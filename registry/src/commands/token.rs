@@ -1,0 +1,111 @@
+//! `token`.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use skillpkg_registry::accounts::tokens::{self, Minting};
+use skillpkg_registry::clock;
+use skillpkg_registry::data::Data;
+use skillpkg_registry::grant::Grant;
+
+use super::{Directory, Failure, Format, output};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Token {
+    /// Make a token of an account and print it, alone, on stdout
+    #[command(
+        after_help = "Example:\n  skillpkg-registry token mint ana --grant read --grant 'publish:acme/*' --days 90 --data /var/lib/skillpkg-registry"
+    )]
+    Mint {
+        /// The account
+        user: String,
+        /// What it allows: `read`, `admin`, `publish:PATTERN`, `yank:PATTERN`
+        #[arg(long = "grant", value_name = "GRANT", required = true)]
+        grants: Vec<Grant>,
+        /// What its owner calls it
+        #[arg(long, default_value = "minted by an operator")]
+        label: String,
+        /// For how many days; no end where it is absent
+        #[arg(long)]
+        days: Option<u32>,
+        #[command(flatten)]
+        directory: Directory,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// List the tokens in use of an account, never their secrets
+    #[command(
+        after_help = "Example:\n  skillpkg-registry token list ana --data /var/lib/skillpkg-registry"
+    )]
+    List {
+        /// The account
+        user: String,
+        #[command(flatten)]
+        directory: Directory,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Revoke a token; a registry that serves refuses it within a second
+    #[command(
+        after_help = "Example:\n  skillpkg-registry token revoke 0123456789abcdef --data /var/lib/skillpkg-registry"
+    )]
+    Revoke {
+        /// The token's id, as `token list` shows it
+        id: String,
+        #[command(flatten)]
+        directory: Directory,
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+impl Token {
+    pub(super) fn json(&self) -> bool {
+        let (Self::Mint { format, .. } | Self::List { format, .. } | Self::Revoke { format, .. }) =
+            self;
+        format.json
+    }
+
+    pub(super) async fn run(&self) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Mint { user, grants, label, days, directory, format } => {
+                let data = Data::open(&directory.data).await?;
+                let expires = days.map(clock::in_days);
+                let minting = Minting { label, grants, expires: expires.as_deref() };
+                let minted = tokens::mint_for(&data.database, user, &minting).await?;
+                if format.json {
+                    output::json(&minted);
+                } else {
+                    output::line(&minted.secret);
+                }
+            }
+            Self::List { user, directory, format } => {
+                let data = Data::open(&directory.data).await?;
+                let tokens = tokens::list_of(&data.database, user).await?;
+                if format.json {
+                    output::json(&serde_json::json!({"tokens": tokens}));
+                } else {
+                    for token in tokens {
+                        let end = token.expires.as_deref().unwrap_or("no end");
+                        let used = token.last_used.as_deref().unwrap_or("never used");
+                        let grants = token.grants.join(" ");
+                        output::line(&format!(
+                            "{}\t{grants}\t{end}\t{used}\t{}",
+                            token.id, token.label
+                        ));
+                    }
+                }
+            }
+            Self::Revoke { id, directory, format } => {
+                let data = Data::open(&directory.data).await?;
+                tokens::revoke_any(&data.database, id).await?;
+                if format.json {
+                    output::json(&serde_json::json!({"revoked": id}));
+                } else {
+                    output::tell(&format!("`{id}` is revoked"));
+                }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

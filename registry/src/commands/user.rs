@@ -1,0 +1,68 @@
+//! `user`.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use skillpkg_registry::accounts;
+use skillpkg_registry::data::Data;
+
+use super::{Directory, Failure, Format, output};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum User {
+    /// Make an account and print its first token, alone, on stdout
+    #[command(
+        after_help = "Example:\n  skillpkg-registry user add ana --data /var/lib/skillpkg-registry"
+    )]
+    Add {
+        /// The account's name
+        name: String,
+        #[command(flatten)]
+        directory: Directory,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// List the accounts
+    #[command(
+        after_help = "Example:\n  skillpkg-registry user list --data /var/lib/skillpkg-registry"
+    )]
+    List {
+        #[command(flatten)]
+        directory: Directory,
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+impl User {
+    pub(super) fn json(&self) -> bool {
+        let (Self::Add { format, .. } | Self::List { format, .. }) = self;
+        format.json
+    }
+
+    pub(super) async fn run(&self) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Add { name, directory, format } => {
+                let data = Data::open_or_create(&directory.data).await?;
+                let token = accounts::add(&data.database, name).await?;
+                if format.json {
+                    output::json(&serde_json::json!({"account": name, "token": token}));
+                } else {
+                    output::line(&token);
+                }
+            }
+            Self::List { directory, format } => {
+                let data = Data::open(&directory.data).await?;
+                let accounts = accounts::list(&data.database).await?;
+                if format.json {
+                    output::json(&serde_json::json!({"accounts": accounts}));
+                } else {
+                    for account in accounts {
+                        output::line(&format!("{}\t{}", account.name, account.created));
+                    }
+                }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

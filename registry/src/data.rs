@@ -1,0 +1,188 @@
+//! The data directory: a database, blobs, a place for what is being received, and two locks.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use crate::blobs::Blobs;
+use crate::database::{Database, DatabaseError};
+
+/// Why a data directory is not used.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// There is none.
+    #[error("`{}` holds no registry; `serve` and `user add` make one", .0.display())]
+    Missing(PathBuf),
+    /// Another process serves it.
+    #[error("`{}` is already served{}; stop that one first", .path.display(), by(.process.as_deref()))]
+    Served {
+        /// The directory.
+        path: PathBuf,
+        /// The other's process id, where it can be read.
+        process: Option<String>,
+    },
+    /// The database.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// The blob storage.
+    #[error("the blobs in `{}` cannot be opened: {source}", .path.display())]
+    Blobs {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: object_store::Error,
+    },
+    /// Reading or writing failed.
+    #[error("`{}`: {source}", .path.display())]
+    Io {
+        /// What was read or written.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+fn by(process: Option<&str>) -> String {
+    process.map_or_else(String::new, |process| format!(" by process {process}"))
+}
+
+/// An open data directory.
+#[derive(Debug, Clone)]
+pub struct Data {
+    /// Accounts, names, versions.
+    pub database: Database,
+    /// Archives, manifests and files by their digests.
+    pub blobs: Blobs,
+    root: PathBuf,
+}
+
+impl Data {
+    /// Opens the directory, and makes it where there is none.
+    pub async fn open_or_create(root: &Path) -> Result<Self, DataError> {
+        let failed = |source| DataError::Io { path: root.to_owned(), source };
+        create_private(root).map_err(failed)?;
+        for beneath in ["tmp", "objects"] {
+            create_private(&root.join(beneath)).map_err(failed)?;
+        }
+        let root = root.canonicalize().map_err(failed)?;
+        let migrating = lock_file(&root.join("migrate.lock"))?;
+        migrating
+            .lock()
+            .map_err(|source| DataError::Io { path: root.join("migrate.lock"), source })?;
+        let database = Database::open(&root.join("registry.db")).await?;
+        drop(migrating);
+        let objects = root.join("objects");
+        let blobs = Blobs::local(&objects)
+            .map_err(|source| DataError::Blobs { path: objects.clone(), source })?;
+        Ok(Self { database, blobs, root })
+    }
+
+    /// Opens a directory that is there.
+    pub async fn open(root: &Path) -> Result<Self, DataError> {
+        if !root.join("registry.db").is_file() {
+            return Err(DataError::Missing(root.to_owned()));
+        }
+        Self::open_or_create(root).await
+    }
+
+    /// Where what is being received lies until it is verified.
+    pub fn temporary(&self) -> PathBuf {
+        self.root.join("tmp")
+    }
+
+    /// Where the local blob storage lies.
+    pub fn objects(&self) -> PathBuf {
+        self.root.join("objects")
+    }
+
+    /// Claims the directory for one server, until the answer is dropped or the process ends, and
+    /// clears what an earlier one left half received.
+    pub fn claim(&self) -> Result<Claim, DataError> {
+        let path = self.root.join("serve.lock");
+        let failed = |source| DataError::Io { path: path.clone(), source };
+        let mut file = lock_file(&path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut process = String::new();
+                let read = file.take(32).read_to_string(&mut process);
+                let process = read.ok().map(|_| process.trim().to_owned());
+                let process = process.filter(|text| text.parse::<u32>().is_ok());
+                return Err(DataError::Served { path: self.root.clone(), process });
+            }
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        file.set_len(0).map_err(failed)?;
+        file.rewind().map_err(failed)?;
+        writeln!(file, "{}", std::process::id()).map_err(failed)?;
+        file.flush().map_err(failed)?;
+        clear(&self.temporary()).map_err(failed)?;
+        Ok(Claim { _file: file })
+    }
+}
+
+/// A data directory that this process alone serves.
+#[derive(Debug)]
+pub struct Claim {
+    _file: File,
+}
+
+fn lock_file(path: &Path) -> Result<File, DataError> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .map_err(|source| DataError::Io { path: path.to_owned(), source })
+}
+
+/// Makes a directory, and those above it, that its owner alone can enter.
+fn create_private(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::DirBuilderExt as _;
+        builder.mode(0o700);
+    }
+    builder.create(path)
+}
+
+fn clear(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
+        } else {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_directory_is_claimed_once_and_the_other_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let data = Data::open_or_create(directory.path()).await.unwrap();
+        fs::write(data.temporary().join("left"), "half").unwrap();
+        let claim = data.claim().unwrap();
+        assert!(!data.temporary().join("left").exists());
+        let error = data.claim().unwrap_err().to_string();
+        assert!(error.contains(&format!("by process {}", std::process::id())), "{error}");
+        drop(claim);
+        assert!(data.claim().is_ok());
+    }
+
+    #[tokio::test]
+    async fn what_is_no_registry_is_not_made_one_by_a_look_at_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = directory.path().join("nothing");
+        assert!(matches!(Data::open(&missing).await, Err(DataError::Missing(_))));
+        assert!(!missing.exists());
+    }
+}

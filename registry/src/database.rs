@@ -1,0 +1,161 @@
+//! The SQL behind the registry: SQLite in a file, written by one connection at a time.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{SqlSafeStr as _, Sqlite, Transaction};
+
+/// Connections that read at once.
+const READERS: u32 = 8;
+/// How long a statement waits for another process's write.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why the database is not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// Written by a newer program.
+    #[error("`{}` has schema {found}; this program reads up to {known}: run the version that wrote it, or a newer one", .path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// The schema's number.
+        found: i64,
+        /// The newest that this program knows.
+        known: i64,
+    },
+    /// Its schema could not be brought up to date.
+    #[error("the schema of `{}` could not be brought up to date: {source}", .path.display())]
+    Migrate {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: MigrateError,
+    },
+    /// Not opened.
+    #[error("`{}` could not be opened: {source}", .path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: sqlx::Error,
+    },
+}
+
+/// A transaction that may write; dropped, it leaves no trace.
+pub type Write = Transaction<'static, Sqlite>;
+
+/// The registry's database.
+///
+/// A committed transaction survives a crash of the machine: write-ahead log, `synchronous=FULL`.
+#[derive(Debug, Clone)]
+pub struct Database {
+    readers: SqlitePool,
+    writer: SqlitePool,
+}
+
+impl Database {
+    /// Opens the database in `file`, makes it where there is none, and brings its schema up to date.
+    ///
+    /// Two processes must not do this at once: the caller holds a lock.
+    pub async fn open(file: &Path) -> Result<Self, DatabaseError> {
+        let failed = |source| DatabaseError::Open { path: file.to_owned(), source };
+        let options = SqliteConnectOptions::new()
+            .filename(file)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .busy_timeout(BUSY_TIMEOUT);
+        let writer = SqlitePoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(Duration::from_secs(30))
+            .connect_with(options.clone())
+            .await
+            .map_err(failed)?;
+        migrate(&writer, file).await?;
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .acquire_timeout(Duration::from_secs(10))
+            .connect_with(options.read_only(true).create_if_missing(false))
+            .await
+            .map_err(failed)?;
+        Ok(Self { readers, writer })
+    }
+
+    /// Where queries that change nothing run.
+    pub fn readers(&self) -> &SqlitePool {
+        &self.readers
+    }
+
+    /// Begins a transaction that holds the write lock from its start, so that what it reads is what
+    /// it writes against.
+    pub async fn write(&self) -> Result<Write, sqlx::Error> {
+        self.writer.begin_with("BEGIN IMMEDIATE").await
+    }
+
+    /// Closes every connection; the write-ahead log is folded into the file.
+    pub async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+}
+
+fn migrations() -> Vec<Migration> {
+    let core = include_str!("../../migrations/sqlite/0001_core.sql").into_sql_str();
+    vec![Migration::new(1, Cow::Borrowed("core"), MigrationType::Simple, core, false)]
+}
+
+async fn migrate(pool: &SqlitePool, file: &Path) -> Result<(), DatabaseError> {
+    let migrations = migrations();
+    let known = migrations.iter().map(|migration| migration.version).max().unwrap_or(0);
+    let path = file.to_owned();
+    match Migrator::with_migrations(migrations).run(pool).await {
+        Ok(()) => Ok(()),
+        Err(MigrateError::VersionMissing(found)) => {
+            Err(DatabaseError::Newer { path, found, known })
+        }
+        Err(source) => Err(DatabaseError::Migrate { path, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_newer_schema_is_refused_by_its_number() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("registry.db");
+        let database = Database::open(&file).await.unwrap();
+        let mut write = database.write().await.unwrap();
+        sqlx::query(
+            "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+             VALUES (99, 'later', TRUE, x'00', 0)",
+        )
+        .execute(&mut *write)
+        .await
+        .unwrap();
+        write.commit().await.unwrap();
+        database.close().await;
+        let error = Database::open(&file).await.unwrap_err();
+        assert!(matches!(error, DatabaseError::Newer { found: 99, known: 1, .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn commits_are_synchronous_and_foreign_keys_hold() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = Database::open(&directory.path().join("registry.db")).await.unwrap();
+        let mut write = database.write().await.unwrap();
+        let pragma = |name: &str| format!("SELECT * FROM pragma_{name}");
+        for (name, value) in [("synchronous", 2), ("foreign_keys", 1)] {
+            let sql = sqlx::AssertSqlSafe(pragma(name));
+            let found: i64 = sqlx::query_scalar(sql).fetch_one(&mut *write).await.unwrap();
+            assert_eq!(found, value, "{name}");
+        }
+    }
+}

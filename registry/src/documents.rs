@@ -1,0 +1,234 @@
+//! Skills' documents, as bytes that are ready to be sent.
+
+use std::sync::Arc;
+
+use axum::http::HeaderValue;
+use bytes::Bytes;
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use skillpkg_schema::wire::{Document, SignerKey, VersionEntry, Yank};
+use skillpkg_schema::{Blake3Digest, ContentAddress, QualifiedName, Sha256Digest};
+
+use sqlx::sqlite::SqliteRow;
+use sqlx::{FromRow, Row as _};
+
+use crate::auth::Caller;
+use crate::database::Database;
+use crate::problem::{Answer, Refusal};
+
+/// Most bytes of documents in memory, of public and of private ones each.
+const CACHE_BYTES: u64 = 32 * 1024 * 1024;
+/// About how many documents that is.
+const CACHE_ITEMS: usize = 16_384;
+
+/// A document that is ready to be sent.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// Its JSON.
+    pub bytes: Bytes,
+    /// A strong validator of those bytes.
+    pub etag: HeaderValue,
+    /// Whether members alone may read it.
+    pub private: bool,
+}
+
+#[derive(Debug, Clone)]
+struct ByLength;
+
+impl Weighter<QualifiedName, Arc<Prepared>> for ByLength {
+    fn weight(&self, _: &QualifiedName, prepared: &Arc<Prepared>) -> u64 {
+        prepared.bytes.len() as u64 + 256
+    }
+}
+
+type Documents = Cache<QualifiedName, Arc<Prepared>, ByLength>;
+
+/// The documents, the hot ones in memory.
+///
+/// Private ones are kept apart: a caller who may not read them takes the path of one who asks for
+/// what is not there, and its time.
+#[derive(Debug)]
+pub struct DocumentCache {
+    database: Database,
+    public: Documents,
+    private: Documents,
+}
+
+impl DocumentCache {
+    /// An empty one over `database`.
+    pub fn new(database: Database) -> Self {
+        let cache = || Cache::with_weighter(CACHE_ITEMS, CACHE_BYTES, ByLength);
+        Self { database, public: cache(), private: cache() }
+    }
+
+    /// The document of `name`, where it is there and `caller` may read it.
+    pub async fn get(
+        &self,
+        caller: &Caller,
+        name: &QualifiedName,
+    ) -> Answer<Option<Arc<Prepared>>> {
+        if let Some(prepared) = self.public.get(name) {
+            return Ok(Some(prepared));
+        }
+        let (cache, private) =
+            if caller.reads_private(name) { (&self.private, true) } else { (&self.public, false) };
+        let guard = match cache.get_value_or_guard_async(name).await {
+            Ok(prepared) => return Ok(Some(prepared)),
+            Err(guard) => guard,
+        };
+        let Some(prepared) = self.load(name, private).await? else { return Ok(None) };
+        if prepared.private == private {
+            // Refused where the name was forgotten since the load began: then this may be what was.
+            let _ = guard.insert(Arc::clone(&prepared));
+        }
+        Ok(Some(prepared))
+    }
+
+    /// Forgets a document that was changed; called once the change is committed.
+    pub fn forget(&self, name: &QualifiedName) {
+        self.public.remove(name);
+        self.private.remove(name);
+    }
+
+    async fn load(&self, name: &QualifiedName, private: bool) -> Answer<Option<Arc<Prepared>>> {
+        let document = load(&self.database, name, private).await?;
+        let Some(document) = document else { return Ok(None) };
+        let bytes = serde_json::to_vec(&document).map_err(|error| Refusal::internal(&error))?;
+        let etag = etag(&Sha256Digest::of(&bytes).to_string())?;
+        let (bytes, private) = (bytes.into(), document.private);
+        Ok(Some(Arc::new(Prepared { bytes, etag, private })))
+    }
+}
+
+/// A strong entity tag.
+pub fn etag(text: &str) -> Answer<HeaderValue> {
+    HeaderValue::try_from(format!("\"{text}\"")).map_err(|error| Refusal::internal(&error))
+}
+
+struct VersionRow {
+    id: i64,
+    version: String,
+    address: String,
+    blake3: String,
+    archive: String,
+    size: i64,
+    unpacked_size: i64,
+    published: String,
+    description: String,
+    yank_reason: Option<String>,
+    log_index: Option<i64>,
+}
+
+impl FromRow<'_, SqliteRow> for VersionRow {
+    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            id: row.try_get("id")?,
+            version: row.try_get("version")?,
+            address: row.try_get("address")?,
+            blake3: row.try_get("blake3")?,
+            archive: row.try_get("archive")?,
+            size: row.try_get("size")?,
+            unpacked_size: row.try_get("unpacked_size")?,
+            published: row.try_get("published")?,
+            description: row.try_get("description")?,
+            yank_reason: row.try_get("yank_reason")?,
+            log_index: row.try_get("log_index")?,
+        })
+    }
+}
+
+/// Reads the document of a skill; a private one only where `private` allows it.
+async fn load(
+    database: &Database,
+    name: &QualifiedName,
+    private: bool,
+) -> Answer<Option<Document>> {
+    // One connection and one snapshot: the versions and their keys are of one moment.
+    let mut read = database.readers().begin().await?;
+    let found: Option<(i64, bool, Option<String>)> = sqlx::query_as(
+        "SELECT k.id, s.private, k.current_version FROM skills k JOIN scopes s ON s.id = k.scope_id
+         WHERE s.name = $1 AND k.name = $2 AND (s.private = FALSE OR $3)",
+    )
+    .bind(name.wire_scope())
+    .bind(name.name().as_str())
+    .bind(private)
+    .fetch_optional(&mut *read)
+    .await?;
+    let Some((skill, private, current)) = found else { return Ok(None) };
+    let rows: Vec<VersionRow> = sqlx::query_as(
+        "SELECT id, version, address, blake3, archive, size, unpacked_size, published, description,
+         yank_reason, log_index FROM versions WHERE skill_id = $1 ORDER BY id",
+    )
+    .bind(skill)
+    .fetch_all(&mut *read)
+    .await?;
+    let signed: Vec<(i64, String)> = sqlx::query_as(
+        "SELECT vk.version_id, vk.key_id FROM version_keys vk
+         JOIN versions v ON v.id = vk.version_id
+         WHERE v.skill_id = $1 ORDER BY vk.version_id, vk.key_id",
+    )
+    .bind(skill)
+    .fetch_all(&mut *read)
+    .await?;
+    let keys: Vec<(String, String, String)> = sqlx::query_as(
+        "SELECT DISTINCT k.id, a.name, k.pem FROM keys k JOIN accounts a ON a.id = k.account_id
+         JOIN version_keys vk ON vk.key_id = k.id JOIN versions v ON v.id = vk.version_id
+         WHERE v.skill_id = $1 ORDER BY k.id",
+    )
+    .bind(skill)
+    .fetch_all(&mut *read)
+    .await?;
+    read.rollback().await?;
+    document(name, private, current, rows, &signed, keys).map(Some)
+}
+
+fn document(
+    name: &QualifiedName,
+    private: bool,
+    current: Option<String>,
+    rows: Vec<VersionRow>,
+    signed: &[(i64, String)],
+    keys: Vec<(String, String, String)>,
+) -> Answer<Document> {
+    let description = rows
+        .iter()
+        .find(|row| current.as_ref() == Some(&row.version))
+        .or(rows.last())
+        .map_or_else(String::new, |row| row.description.clone());
+    let mut signed = signed.iter().peekable();
+    let mut versions = Vec::with_capacity(rows.len());
+    for row in rows {
+        let mut key_ids = Vec::new();
+        while let Some((_, key)) = signed.next_if(|(version, _)| *version == row.id) {
+            key_ids.push(stored(key)?);
+        }
+        versions.push(VersionEntry {
+            version: stored(&row.version)?,
+            address: stored::<Sha256Digest>(&row.address)?.address(),
+            blake3: stored::<Blake3Digest>(&row.blake3)?.address(),
+            archive: stored::<Sha256Digest>(&row.archive)?.address(),
+            size: row.size.unsigned_abs(),
+            unpacked_size: row.unpacked_size.unsigned_abs(),
+            key_ids,
+            published: row.published,
+            yanked: row.yank_reason.map(|reason| Yank { reason }),
+            log_index: row.log_index.map(i64::unsigned_abs),
+        });
+    }
+    let keys = keys
+        .into_iter()
+        .map(|(id, account, pem)| Ok(SignerKey { id: stored(&id)?, account, pem }))
+        .collect::<Answer<_>>()?;
+    Ok(Document { name: name.clone(), description, private, versions, keys })
+}
+
+/// Reads a text that the registry has written; anything else in its place is a fault of its own.
+pub fn stored<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Answer<T> {
+    text.parse().map_err(|error: T::Err| Refusal::internal(&error))
+}
+
+/// The SHA-256 digest that an address of that algorithm names.
+pub fn sha256_of(address: &ContentAddress) -> Option<Sha256Digest> {
+    (address.algorithm() == skillpkg_schema::Algorithm::Sha256)
+        .then(|| Sha256Digest::from_bytes(*address.digest()))
+}

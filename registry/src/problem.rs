@@ -1,0 +1,271 @@
+//! What the registry answers when it does not do what was asked: one error type for every handler.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use skillpkg_schema::Diagnostic;
+use skillpkg_schema::wire::Problem;
+
+/// Media type of a problem document, RFC 9457.
+pub const PROBLEM_MEDIA_TYPE: &str = "application/problem+json";
+
+macro_rules! codes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $text:literal, $status:ident, $title:literal;)+) => {
+        /// The reasons for which a request is refused.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        impl Code {
+            /// Every code there is.
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            /// The stable text that clients match on.
+            pub fn text(self) -> &'static str {
+                match self { $(Self::$name => $text),+ }
+            }
+
+            /// The HTTP status that it is answered with.
+            pub fn status(self) -> StatusCode {
+                match self { $(Self::$name => StatusCode::$status),+ }
+            }
+
+            /// One line, the same for every problem of the code.
+            pub fn title(self) -> &'static str {
+                match self { $(Self::$name => $title),+ }
+            }
+        }
+    };
+}
+
+codes! {
+    /// A text in the path or the query that does not parse.
+    InvalidRequest = "invalid_request", BAD_REQUEST, "The request cannot be read";
+    /// A name that is none.
+    InvalidName = "invalid_name", BAD_REQUEST, "Not a name";
+    /// A version that is none.
+    InvalidVersion = "invalid_version", BAD_REQUEST, "Not a version";
+    /// An address that is none.
+    InvalidAddress = "invalid_address", BAD_REQUEST, "Not an address";
+    /// A grant that is none.
+    InvalidGrant = "invalid_grant", BAD_REQUEST, "Not a grant";
+    /// A public key that is none, or a weak one.
+    InvalidKey = "invalid_key", BAD_REQUEST, "Not a public key";
+    /// No token where one is needed, or one that is unknown, revoked or over.
+    Unauthorized = "unauthorized", UNAUTHORIZED, "A valid token is needed";
+    /// A token that does not allow this.
+    TokenLacksGrant = "token_lacks_grant", FORBIDDEN, "The token does not allow this";
+    /// An account that may read a skill and not change it.
+    NotAnOwner = "not_an_owner", FORBIDDEN, "Only an owner may do this";
+    /// A scope that the account may not publish to, or that is not there.
+    ScopeRefused = "scope_refused", FORBIDDEN, "Not a scope that the account may publish to";
+    /// Signed by a key that the account has not registered.
+    KeyNotRegistered = "key_not_registered", FORBIDDEN, "The signing key is not the account's";
+    /// Signed by a key that the account has revoked.
+    KeyRevoked = "key_revoked", FORBIDDEN, "The signing key is revoked";
+    /// Nothing is there, or nothing that the caller may read.
+    NotFound = "not_found", NOT_FOUND, "Not found";
+    /// The path takes other methods.
+    MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "Method not allowed";
+    /// Too slow.
+    Timeout = "timeout", REQUEST_TIMEOUT, "The request took too long";
+    /// The version exists with another manifest.
+    VersionExists = "version_exists", CONFLICT, "The version exists";
+    /// The name is one with another for a reader.
+    NameTaken = "name_taken", CONFLICT, "The name reads like another";
+    /// A key that is registered already.
+    KeyTaken = "key_taken", CONFLICT, "The key is registered";
+    /// The last owner.
+    LastOwner = "last_owner", CONFLICT, "The last owner cannot be removed";
+    /// An owner through the scope.
+    OwnedThroughScope = "owned_through_scope", CONFLICT, "Owned through the scope";
+    /// Not an account that can be an owner.
+    NoSuchAccount = "no_such_account", CONFLICT, "Not an account that can own it";
+    /// More than a skill may have.
+    TooMany = "too_many", CONFLICT, "Too many";
+    /// A body over its limit.
+    TooLarge = "too_large", PAYLOAD_TOO_LARGE, "The body is too large";
+    /// An answer over its limit.
+    AnswerTooLarge = "answer_too_large", PAYLOAD_TOO_LARGE, "The answer would be too large";
+    /// A body of another type.
+    UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "Not a type that is read here";
+    /// A range outside the content.
+    RangeNotSatisfiable = "range_not_satisfiable", RANGE_NOT_SATISFIABLE, "The range is outside the content";
+    /// Bytes that are no archive, or not the one that the path names.
+    ArchiveRefused = "archive_refused", UNPROCESSABLE_ENTITY, "The archive is refused";
+    /// A signature that does not vouch for it.
+    SignatureRefused = "signature_refused", UNPROCESSABLE_ENTITY, "The signature is refused";
+    /// Too often.
+    RateLimited = "rate_limited", TOO_MANY_REQUESTS, "Too many requests";
+    /// A fault of the registry's own.
+    Internal = "internal", INTERNAL_SERVER_ERROR, "The registry failed";
+    /// Busy, stopping, or its storage does not answer.
+    Unavailable = "unavailable", SERVICE_UNAVAILABLE, "The registry cannot answer now";
+}
+
+/// A request that is not done.
+#[derive(Debug)]
+pub struct Refusal {
+    code: Code,
+    detail: String,
+    faults: Vec<Diagnostic>,
+    retry_after: Option<u32>,
+    content_range: Option<String>,
+}
+
+/// What a handler answers.
+pub type Answer<T> = Result<T, Refusal>;
+
+impl Refusal {
+    /// A refusal for this reason; `detail` says what was wrong this time, and what to do.
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        Self { code, detail, faults: Vec::new(), retry_after: None, content_range: None }
+    }
+
+    /// What is answered for whatever is not there, and for whatever the caller may not read.
+    ///
+    /// It says nothing of what was asked for: one answer cannot tell the two apart.
+    pub fn not_found() -> Self {
+        Self::new(Code::NotFound, "there is nothing here that you may read")
+    }
+
+    /// No valid token.
+    pub fn unauthorized(detail: impl Into<String>) -> Self {
+        Self::new(Code::Unauthorized, detail)
+    }
+
+    /// A fault of the registry's own: the log says which, the caller learns nothing of it.
+    pub fn internal(error: &dyn std::fmt::Display) -> Self {
+        tracing::error!(%error, "a request failed");
+        Self::new(Code::Internal, "the registry failed to do this; its log says why")
+    }
+
+    /// Not now; again after this many seconds.
+    pub fn unavailable(detail: impl Into<String>, retry_after: u32) -> Self {
+        Self { retry_after: Some(retry_after), ..Self::new(Code::Unavailable, detail) }
+    }
+
+    /// Too often; again after this many seconds.
+    pub fn rate_limited(detail: impl Into<String>, retry_after: u32) -> Self {
+        Self { retry_after: Some(retry_after), ..Self::new(Code::RateLimited, detail) }
+    }
+
+    /// A range outside content of this many bytes.
+    pub fn range_not_satisfiable(size: u64) -> Self {
+        let detail = format!("the content is {size} bytes long");
+        let content_range = Some(format!("bytes */{size}"));
+        Self { content_range, ..Self::new(Code::RangeNotSatisfiable, detail) }
+    }
+
+    /// With every fault found.
+    #[must_use]
+    pub fn with_faults(mut self, faults: Vec<Diagnostic>) -> Self {
+        self.faults = faults;
+        self
+    }
+
+    /// The reason.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// The document that it is answered with.
+    pub fn problem(&self) -> Problem {
+        Problem {
+            kind: format!("urn:skillpkg:problem:{}", self.code.text()),
+            title: self.code.title().to_owned(),
+            status: self.code.status().as_u16(),
+            code: self.code.text().to_owned(),
+            detail: self.detail.clone(),
+            faults: self.faults.clone(),
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        // Texts and numbers alone: nothing in it that serialisation can refuse.
+        let body = serde_json::to_vec(&self.problem()).unwrap_or_default();
+        let mut response = (self.code.status(), body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_MEDIA_TYPE));
+        // A refusal depends on who asks: no cache may hand it to somebody else.
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+        headers.insert(header::VARY, HeaderValue::from_static("authorization"));
+        if self.code == Code::Unauthorized {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(Ok(range)) = self.content_range.map(HeaderValue::try_from) {
+            headers.insert(header::CONTENT_RANGE, range);
+        }
+        response
+    }
+}
+
+impl From<sqlx::Error> for Refusal {
+    fn from(error: sqlx::Error) -> Self {
+        if is_busy(&error) {
+            tracing::warn!(%error, "the database is busy");
+            return Self::unavailable("the registry's database is busy; try again", 2);
+        }
+        Self::internal(&error)
+    }
+}
+
+/// `SQLITE_BUSY` and its kin, a full disk, and a pool without a free connection: all of them pass.
+fn is_busy(error: &sqlx::Error) -> bool {
+    const BUSY: i32 = 5;
+    const LOCKED: i32 = 6;
+    const FULL: i32 = 13;
+    match error {
+        sqlx::Error::PoolTimedOut => true,
+        sqlx::Error::Database(error) => error
+            .code()
+            .and_then(|code| code.parse::<i32>().ok())
+            .is_some_and(|code| [BUSY, LOCKED, FULL].contains(&(code & 0xff))),
+        _ => false,
+    }
+}
+
+impl From<object_store::Error> for Refusal {
+    fn from(error: object_store::Error) -> Self {
+        tracing::error!(%error, "the blob storage failed");
+        Self::unavailable("the registry's storage does not answer; try again", 5)
+    }
+}
+
+impl From<std::io::Error> for Refusal {
+    fn from(error: std::io::Error) -> Self {
+        tracing::error!(%error, "reading or writing failed");
+        Self::unavailable("the registry's disk does not answer; try again", 5)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_one_snake_case_text_with_a_failing_status() {
+        let mut texts: Vec<&str> = Code::ALL.iter().map(|code| code.text()).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        assert_eq!(texts.len(), Code::ALL.len());
+        for code in Code::ALL {
+            assert!(code.text().bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'));
+            assert!(code.status().is_client_error() || code.status().is_server_error());
+            assert!(!code.title().is_empty());
+        }
+    }
+
+    #[test]
+    fn nothing_tells_what_is_hidden_from_what_is_not_there() {
+        let (one, other) = (Refusal::not_found().problem(), Refusal::not_found().problem());
+        assert_eq!(one, other);
+        assert_eq!(one.kind, "urn:skillpkg:problem:not_found");
+    }
+}

@@ -1,0 +1,30 @@
+//! Random texts.
+
+use std::fmt::Write as _;
+
+/// The system gave no random bytes.
+#[derive(Debug, thiserror::Error)]
+#[error("the system gave no random bytes: {0}")]
+pub struct NoRandomness(getrandom::Error);
+
+impl From<NoRandomness> for object_store::Error {
+    fn from(error: NoRandomness) -> Self {
+        Self::Generic { store: "random names", source: Box::new(error) }
+    }
+}
+
+impl From<NoRandomness> for crate::problem::Refusal {
+    fn from(error: NoRandomness) -> Self {
+        Self::internal(&error)
+    }
+}
+
+/// `BYTES` random bytes as lowercase hexadecimal digits.
+pub fn hex<const BYTES: usize>() -> Result<String, NoRandomness> {
+    let mut bytes = [0; BYTES];
+    getrandom::fill(&mut bytes).map_err(NoRandomness)?;
+    Ok(bytes.iter().fold(String::with_capacity(BYTES * 2), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    }))
+}

@@ -1,0 +1,178 @@
+//! What stands around every route: who calls, and what every answer carries.
+
+use std::any::Any;
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt as _;
+
+use crate::access::{self, Decision, Need};
+use crate::auth::Caller;
+use crate::problem::{Answer, Code, PROBLEM_MEDIA_TYPE, Refusal};
+use crate::random;
+use crate::state::Registry;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// How much of a refused body is still read, so that its sender comes to read the refusal.
+const DRAINED_BYTES: usize = 1024 * 1024;
+/// For how long.
+const DRAINED_FOR: Duration = Duration::from_secs(2);
+
+/// Finds the row of the route, and who calls; lets nobody through to a route without a row.
+pub(super) async fn authorise(
+    State(registry): State<Registry>,
+    path: MatchedPath,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let Some(row) = access::row_of(request.method(), path.as_str()) else {
+        return no_row(path.as_str());
+    };
+    match admit(&registry, row.need, request.headers()).await {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            request.extensions_mut().insert(row.need);
+            next.run(request).await
+        }
+        Err(refusal) => {
+            drain(request.into_body()).await;
+            refusal.into_response()
+        }
+    }
+}
+
+async fn admit(registry: &Registry, need: Need, headers: &HeaderMap) -> Answer<Caller> {
+    if need == Need::Nothing {
+        return Ok(Caller::Anonymous);
+    }
+    let caller = registry.authenticator.caller(headers).await?;
+    match access::decide_unseen(need, &caller, None) {
+        Decision::Unauthorized => {
+            Err(Refusal::unauthorized("this needs a token: send `Authorization: Bearer skp_…`"))
+        }
+        Decision::LacksGrant => {
+            let grant = match need {
+                Need::Publish => "publish:…",
+                Need::Yank => "yank:…",
+                _ => "admin",
+            };
+            let detail = format!("this needs a token that grants `{grant}`");
+            Err(Refusal::new(Code::TokenLacksGrant, detail))
+        }
+        _ => Ok(caller),
+    }
+}
+
+fn no_row(path: &str) -> Response {
+    let methods: Vec<String> =
+        access::methods_of(path).iter().map(|method| Method::as_str(method).to_owned()).collect();
+    if methods.is_empty() {
+        return Refusal::not_found().into_response();
+    }
+    let allow = methods.join(", ");
+    let detail = format!("this path takes {allow}");
+    let mut response = Refusal::new(Code::MethodNotAllowed, detail).into_response();
+    if let Ok(allow) = HeaderValue::try_from(allow) {
+        response.headers_mut().insert(header::ALLOW, allow);
+    }
+    response
+}
+
+/// Reads some of a body that nobody wants.
+///
+/// A server that answers and closes while its peer still writes makes the peer see a broken
+/// connection in place of the answer.
+pub(super) async fn drain(body: Body) {
+    let mut pieces = body.into_data_stream();
+    let mut drained = 0;
+    let read = async {
+        while let Some(Ok(piece)) = pieces.next().await {
+            drained += piece.len();
+            if drained > DRAINED_BYTES {
+                break;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DRAINED_FOR, read).await;
+}
+
+/// Gives every answer its request id and the headers that browsers obey, turns what layers refuse
+/// into problem documents, and notes the request where that is asked for.
+///
+/// Neither `Authorization` nor a query is ever noted.
+pub(super) async fn dress(request: Request, next: Next) -> Response {
+    let start = Instant::now();
+    let id = random::hex::<8>().unwrap_or_default();
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    let mut response = as_problem(next.run(request).await);
+    let status = response.status();
+    let elapsed = start.elapsed();
+    let path = skillpkg_schema::diagnostic::escape(&path);
+    if status.is_server_error() {
+        tracing::warn!(id, %method, path, status = status.as_u16(), ?elapsed, "failed");
+    } else {
+        tracing::debug!(id, %method, path, status = status.as_u16(), ?elapsed, "answered");
+    }
+    let headers = response.headers_mut();
+    if let Ok(id) = HeaderValue::try_from(id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    for (name, value) in [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'; sandbox"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// A refusal in place of an error that a layer, and no handler, has answered.
+fn as_problem(response: Response) -> Response {
+    let status = response.status();
+    let is_problem = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes() == PROBLEM_MEDIA_TYPE.as_bytes());
+    if is_problem || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let allow = response.headers().get(header::ALLOW).cloned();
+    let refusal = match status {
+        StatusCode::NOT_FOUND => Refusal::not_found(),
+        StatusCode::METHOD_NOT_ALLOWED => {
+            Refusal::new(Code::MethodNotAllowed, "this path does not take this method")
+        }
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            Refusal::new(Code::TooLarge, "the body is longer than what is read here")
+        }
+        StatusCode::REQUEST_TIMEOUT => {
+            Refusal::new(Code::Timeout, "the request was not complete in time")
+        }
+        status if status.is_client_error() => {
+            Refusal::new(Code::InvalidRequest, "the request cannot be read")
+        }
+        status => Refusal::internal(&format!("a layer answered {status}")),
+    };
+    let mut response = refusal.into_response();
+    if let Some(allow) = allow {
+        response.headers_mut().insert(header::ALLOW, allow);
+    }
+    response
+}
+
+/// The answer where a handler panicked: a fault of the registry's own.
+#[expect(clippy::needless_pass_by_value, reason = "the layer calls it so")]
+pub(super) fn panicked(reason: Box<dyn Any + Send>) -> Response {
+    let reason = reason
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| reason.downcast_ref::<&str>().copied())
+        .unwrap_or("no reason given");
+    Refusal::internal(&format!("a handler panicked: {reason}")).into_response()
+}

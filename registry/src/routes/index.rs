@@ -1,0 +1,67 @@
+//! Many documents in one round trip.
+
+use std::convert::Infallible;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::response::Response;
+use skillpkg_schema::QualifiedName;
+use skillpkg_schema::wire::{
+    IndexAnswer, IndexRequest, MAX_ANSWER_BYTES, MAX_INDEX_NAMES, Problem,
+};
+
+use super::extract::{Json, private_json};
+use crate::auth::Caller;
+use crate::problem::{Answer, Code, Refusal};
+use crate::state::Registry;
+
+/// The documents that there are, and the names of which there are none.
+#[utoipa::path(
+    post,
+    path = "/v1/index",
+    tag = "skills",
+    request_body = IndexRequest,
+    responses(
+        (status = 200, body = IndexAnswer),
+        (status = 413, body = Problem, content_type = "application/problem+json",
+            description = "`answer_too_large`: ask for fewer names at once"),
+        (status = "4XX", body = Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn ask(
+    State(registry): State<Registry>,
+    caller: Caller,
+    Json(request): Json<IndexRequest>,
+) -> Answer<Response> {
+    if request.names.len() > MAX_INDEX_NAMES {
+        let asked = request.names.len();
+        let detail = format!("{asked} names were asked for; the most is {MAX_INDEX_NAMES}");
+        return Err(Refusal::new(Code::InvalidRequest, detail));
+    }
+    // The documents are bytes already: the answer is written around them, and none is copied.
+    let mut pieces: Vec<Bytes> = vec![Bytes::from_static(b"{\"documents\":[")];
+    let mut missing: Vec<&QualifiedName> = Vec::new();
+    let mut length = 0;
+    for name in &request.names {
+        let Some(prepared) = registry.documents.get(&caller, name).await? else {
+            missing.push(name);
+            continue;
+        };
+        if pieces.len() > 1 {
+            pieces.push(Bytes::from_static(b","));
+        }
+        length += prepared.bytes.len() as u64 + 1;
+        // Beside the documents there are at most the names, each shorter than 200 bytes.
+        if length + MAX_INDEX_NAMES as u64 * 200 > MAX_ANSWER_BYTES {
+            let detail = "the documents are too long for one answer; ask for half of the names";
+            return Err(Refusal::new(Code::AnswerTooLarge, detail));
+        }
+        pieces.push(prepared.bytes.clone());
+    }
+    let missing = serde_json::to_vec(&missing).map_err(|error| Refusal::internal(&error))?;
+    pieces.push(Bytes::from_static(b"],\"missing\":"));
+    pieces.push(missing.into());
+    pieces.push(Bytes::from_static(b"}"));
+    let pieces = pieces.into_iter().map(Ok::<Bytes, Infallible>);
+    Ok(private_json(Body::from_stream(futures_util::stream::iter(pieces))))
+}

@@ -1,0 +1,76 @@
+//! The routes, one noun a file, and what stands around them all.
+
+mod archives;
+mod around;
+mod blobs;
+mod content;
+mod document;
+mod extract;
+mod health;
+mod index;
+mod keys;
+mod manifests;
+mod openapi;
+mod owners;
+mod publish;
+mod search;
+mod tokens;
+mod yank;
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::middleware::{from_fn, from_fn_with_state};
+use skillpkg_schema::limits::MAX_ARCHIVE_BYTES;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::limit::RequestBodyLimitLayer;
+use tower_http::timeout::TimeoutLayer;
+use utoipa::openapi::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::problem::Refusal;
+use crate::state::Registry;
+
+/// Most bytes of a body that is no archive: an index request of the most names fits.
+const MAX_BODY_BYTES: usize = 512 * 1024;
+/// How long a request without an archive may take to be answered.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Every route, and the document that describes them.
+pub fn router(registry: &Registry) -> (Router, OpenApi) {
+    let small = OpenApiRouter::with_openapi(openapi::base())
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+        .routes(routes!(openapi::document))
+        .routes(routes!(document::get))
+        .routes(routes!(index::ask))
+        .routes(routes!(search::search))
+        .routes(routes!(manifests::get))
+        .routes(routes!(manifests::signatures))
+        .routes(routes!(archives::get))
+        .routes(routes!(blobs::get))
+        .routes(routes!(yank::yank))
+        .routes(routes!(yank::unyank))
+        .routes(routes!(owners::list, owners::add, owners::remove))
+        .routes(routes!(tokens::whoami))
+        .routes(routes!(tokens::list, tokens::mint))
+        .routes(routes!(tokens::revoke))
+        .routes(routes!(keys::list, keys::add))
+        .routes(routes!(keys::revoke))
+        .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, ANSWER_TIMEOUT))
+        .layer(RequestBodyLimitLayer::new(MAX_BODY_BYTES));
+    let large = OpenApiRouter::default().routes(routes!(publish::publish)).layer(
+        RequestBodyLimitLayer::new(usize::try_from(MAX_ARCHIVE_BYTES).unwrap_or(usize::MAX)),
+    );
+    let (router, document) = small.merge(large).split_for_parts();
+    let router = router
+        .route_layer(from_fn_with_state(registry.clone(), around::authorise))
+        .fallback(async || Refusal::not_found())
+        .layer(axum::Extension(openapi::prepared(&document)))
+        .layer(CatchPanicLayer::custom(around::panicked))
+        .layer(from_fn(around::dress))
+        .with_state(registry.clone());
+    (router, document)
+}

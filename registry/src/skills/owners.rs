@@ -1,0 +1,170 @@
+//! Who may publish and yank a skill.
+//!
+//! A bare name is its owners'. A scoped one is the members' of its scope who publish; a member who
+//! only reads can be made the owner of one skill.
+
+use skillpkg_schema::QualifiedName;
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::wire::Owners;
+use sqlx::SqliteConnection;
+
+use super::Skill;
+use crate::accounts::scopes::Role;
+use crate::accounts::{self, Account};
+use crate::clock;
+use crate::database::Write;
+use crate::events::{self, Kind};
+use crate::problem::{Answer, Code, Refusal};
+
+/// Most owners of one skill.
+const MAX_OWNERS: i64 = 100;
+
+/// What an account may do in a scope.
+pub async fn role(
+    connection: &mut SqliteConnection,
+    scope: i64,
+    account: i64,
+) -> Result<Option<Role>, sqlx::Error> {
+    let role: Option<String> = sqlx::query_scalar(
+        "SELECT role FROM scope_members WHERE scope_id = $1 AND account_id = $2",
+    )
+    .bind(scope)
+    .bind(account)
+    .fetch_optional(connection)
+    .await?;
+    Ok(role.and_then(|role| role.parse().ok()))
+}
+
+/// Whether an account is among the skill's own owners.
+pub async fn is_owner(
+    connection: &mut SqliteConnection,
+    skill: i64,
+    account: i64,
+) -> Result<bool, sqlx::Error> {
+    let found: Option<i64> =
+        sqlx::query_scalar("SELECT 1 FROM owners WHERE skill_id = $1 AND account_id = $2")
+            .bind(skill)
+            .bind(account)
+            .fetch_optional(connection)
+            .await?;
+    Ok(found.is_some())
+}
+
+/// The accounts that may publish the skill, in the order in which they came to.
+pub async fn of_skill(
+    connection: &mut SqliteConnection,
+    skill: Skill,
+) -> Result<Owners, sqlx::Error> {
+    let rows: Vec<(String, String)> = sqlx::query_as(
+        "SELECT a.name, o.added FROM owners o JOIN accounts a ON a.id = o.account_id
+         WHERE o.skill_id = $1
+         UNION ALL
+         SELECT a.name, m.added FROM scope_members m JOIN accounts a ON a.id = m.account_id
+         WHERE m.scope_id = $2 AND m.role <> 'reader'
+         ORDER BY 2, 1",
+    )
+    .bind(skill.id)
+    .bind(skill.scope)
+    .fetch_all(connection)
+    .await?;
+    let mut owners: Vec<String> = Vec::with_capacity(rows.len());
+    for (name, _) in rows {
+        if !owners.contains(&name) {
+            owners.push(name);
+        }
+    }
+    Ok(Owners { owners })
+}
+
+/// Makes an account an owner; one that is already stays one.
+pub async fn add(
+    write: &mut Write,
+    actor: i64,
+    name: &QualifiedName,
+    skill: Skill,
+    account: &str,
+) -> Answer<()> {
+    let account = candidate(write, account).await?;
+    if name.scope().is_some() && role(write, skill.scope, account.id).await?.is_none() {
+        return Err(no_such_owner(&account.name));
+    }
+    let owners: i64 = sqlx::query_scalar("SELECT count(*) FROM owners WHERE skill_id = $1")
+        .bind(skill.id)
+        .fetch_one(&mut **write)
+        .await?;
+    if owners >= MAX_OWNERS {
+        let detail = format!("`{name}` has {MAX_OWNERS} owners, which is the most");
+        return Err(Refusal::new(Code::TooMany, detail));
+    }
+    if insert(write, skill.id, account.id).await? {
+        let subject = name.to_string();
+        events::record(write, Some(actor), Kind::OwnerAdded, &subject, &account.name).await?;
+    }
+    Ok(())
+}
+
+/// Adds the row of an owner; whether there was none.
+pub async fn insert(write: &mut Write, skill: i64, account: i64) -> Result<bool, sqlx::Error> {
+    let added = sqlx::query(
+        "INSERT INTO owners (skill_id, account_id, added) VALUES ($1, $2, $3)
+         ON CONFLICT (skill_id, account_id) DO NOTHING",
+    )
+    .bind(skill)
+    .bind(account)
+    .bind(clock::now())
+    .execute(&mut **write)
+    .await?;
+    Ok(added.rows_affected() > 0)
+}
+
+/// Removes an owner, though never the last of a bare name.
+pub async fn remove(
+    write: &mut Write,
+    actor: i64,
+    name: &QualifiedName,
+    skill: Skill,
+    account: &str,
+) -> Answer<()> {
+    let account = candidate(write, account).await?;
+    if role(write, skill.scope, account.id).await?.is_some_and(Role::publishes) {
+        let detail = format!(
+            "`{}` owns `{name}` through its scope; an operator changes who is a member",
+            account.name
+        );
+        return Err(Refusal::new(Code::OwnedThroughScope, detail));
+    }
+    if !is_owner(write, skill.id, account.id).await? {
+        return Err(no_such_owner(&account.name));
+    }
+    // The write lock is held since the transaction began: of two that remove the last two owners,
+    // the second sees what the first left.
+    let owners: i64 = sqlx::query_scalar("SELECT count(*) FROM owners WHERE skill_id = $1")
+        .bind(skill.id)
+        .fetch_one(&mut **write)
+        .await?;
+    if owners == 1 && name.scope().is_none() {
+        let detail = format!("`{}` is the last owner of `{name}`; add another first", account.name);
+        return Err(Refusal::new(Code::LastOwner, detail));
+    }
+    sqlx::query("DELETE FROM owners WHERE skill_id = $1 AND account_id = $2")
+        .bind(skill.id)
+        .bind(account.id)
+        .execute(&mut **write)
+        .await?;
+    let subject = name.to_string();
+    events::record(write, Some(actor), Kind::OwnerRemoved, &subject, &account.name).await?;
+    Ok(())
+}
+
+async fn candidate(write: &mut Write, account: &str) -> Answer<Account> {
+    accounts::find(&mut **write, account).await?.ok_or_else(|| no_such_owner(account))
+}
+
+/// One answer for no account, no member and no owner: it tells nobody which accounts there are.
+fn no_such_owner(account: &str) -> Refusal {
+    let detail = format!(
+        "`{}` is not an account that can be or is an owner here; the owner of a scoped skill is a member of its scope",
+        escape(account)
+    );
+    Refusal::new(Code::NoSuchAccount, detail)
+}

@@ -1,0 +1,287 @@
+//! The one transaction that makes a version visible.
+
+use std::collections::BTreeMap;
+
+use skillpkg_schema::signature::KeyId;
+use skillpkg_schema::wire::PublishAnswer;
+use skillpkg_schema::{Blake3Digest, Manifest, Sha256Digest};
+use sqlx::QueryBuilder;
+
+use super::verify::Verified;
+use super::{Step, may_publish, store};
+use crate::accounts::keys;
+use crate::auth::{Caller, Credential};
+use crate::blobs::Kind;
+use crate::clock;
+use crate::database::Write;
+use crate::documents::stored;
+use crate::events;
+use crate::problem::{Answer, Code, Refusal};
+use crate::skills::{self, Skill, owners, versions};
+use crate::state::Registry;
+
+/// Most versions of one skill: its document stays within what a client reads.
+const MAX_VERSIONS: i64 = 10_000;
+/// Rows inserted by one statement.
+const ROWS: usize = 300;
+/// Most bytes of text that search finds one version by.
+const MAX_SEARCH_TEXT: usize = 64 * 1024;
+/// Most capabilities of a version that a search answers with.
+const MAX_CAPABILITIES: usize = 100;
+
+/// Commits a verified version whose objects are put.
+///
+/// Everything that was decided before is decided again here, under the write lock: who may publish,
+/// which keys count, whether the version is there. When this answers, the version survives a crash;
+/// cut short, it is absent.
+pub(super) async fn commit(
+    registry: &Registry,
+    credential: &std::sync::Arc<Credential>,
+    verified: &Verified,
+    fresh: &[(Kind, Sha256Digest)],
+) -> Answer<PublishAnswer> {
+    let manifest = &verified.manifest;
+    let name = &manifest.name;
+    let mut write = registry.data.database.write().await?;
+    may_publish(&mut write, &Caller::Account(std::sync::Arc::clone(credential)), name).await?;
+    let skill = match skills::find(&mut write, name).await? {
+        Some(skill) => skill,
+        None => take_name(&mut write, registry, credential, manifest).await?,
+    };
+    if let Some(answer) = existing(&mut write, skill, verified).await? {
+        return Ok(answer);
+    }
+    let key_registered = check_keys(&mut write, credential, verified).await?;
+    let version = insert_version(&mut write, credential, skill, verified).await?;
+    insert_blobs(&mut write, version, manifest).await?;
+    versions::refresh_current(&mut write, name, skill).await?;
+    let subject = format!("{name}@{}", manifest.version);
+    let address = verified.manifest_digests.sha256.address();
+    let detail = address.to_string();
+    let actor = Some(credential.account_id);
+    events::record(&mut write, actor, events::Kind::Published, &subject, &detail).await?;
+    store::still_there(registry, fresh).await?;
+    registry.at(Step::RowsWritten)?;
+    write.commit().await?;
+    Ok(PublishAnswer {
+        name: name.clone(),
+        version: manifest.version.clone(),
+        address,
+        blake3: verified.manifest_digests.blake3.address(),
+        archive: verified.archive_digests.sha256.address(),
+        size: verified.archive_digests.size,
+        log_index: None,
+        created: true,
+        key_registered,
+    })
+}
+
+/// Takes a name that is not there for the account.
+async fn take_name(
+    write: &mut Write,
+    registry: &Registry,
+    credential: &Credential,
+    manifest: &Manifest,
+) -> Answer<Skill> {
+    let name = &manifest.name;
+    let most = registry.options.new_names_per_hour;
+    let taken: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM skills WHERE creator_id = $1 AND created > $2")
+            .bind(credential.account_id)
+            .bind(clock::seconds_ago(3_600))
+            .fetch_one(&mut **write)
+            .await?;
+    if taken >= i64::from(most) {
+        let detail = format!("`{}` has taken {most} new names within an hour", credential.account);
+        return Err(Refusal::rate_limited(detail, 600));
+    }
+    let (scope, private): (i64, bool) =
+        sqlx::query_as("SELECT id, private FROM scopes WHERE name = $1")
+            .bind(name.wire_scope())
+            .fetch_one(&mut **write)
+            .await?;
+    let id: i64 = sqlx::query_scalar(
+        "INSERT INTO skills (scope_id, name, collision_key, creator_id, created)
+         VALUES ($1, $2, $3, $4, $5) RETURNING id",
+    )
+    .bind(scope)
+    .bind(name.name().as_str())
+    .bind(name.name().collision_key())
+    .bind(credential.account_id)
+    .bind(clock::now())
+    .fetch_one(&mut **write)
+    .await?;
+    owners::insert(write, id, credential.account_id).await?;
+    let (subject, account) = (name.to_string(), &credential.account);
+    let kind = events::Kind::OwnerAdded;
+    events::record(write, Some(credential.account_id), kind, &subject, account).await?;
+    Ok(Skill { id, scope, private })
+}
+
+/// The answer where the version is there: the same manifest, or a refusal.
+async fn existing(
+    write: &mut Write,
+    skill: Skill,
+    verified: &Verified,
+) -> Answer<Option<PublishAnswer>> {
+    let manifest = &verified.manifest;
+    type Row = (String, String, String, String, i64, Option<i64>);
+    let row: Option<Row> = sqlx::query_as(
+        "SELECT version, address, blake3, archive, size, log_index FROM versions
+         WHERE skill_id = $1 AND version_key = $2",
+    )
+    .bind(skill.id)
+    .bind(versions::key(&manifest.version))
+    .fetch_optional(&mut **write)
+    .await?;
+    let Some((version, address, blake3, archive, size, log_index)) = row else { return Ok(None) };
+    if stored::<Sha256Digest>(&address)? != verified.manifest_digests.sha256 {
+        let detail = format!(
+            "`{}` {version} is there as sha256:{address}; a version never changes: publish a new one",
+            manifest.name
+        );
+        return Err(Refusal::new(Code::VersionExists, detail));
+    }
+    Ok(Some(PublishAnswer {
+        name: manifest.name.clone(),
+        version: manifest.version.clone(),
+        address: stored::<Sha256Digest>(&address)?.address(),
+        blake3: stored::<Blake3Digest>(&blake3)?.address(),
+        archive: stored::<Sha256Digest>(&archive)?.address(),
+        size: size.unsigned_abs(),
+        log_index: log_index.map(i64::unsigned_abs),
+        created: false,
+        key_registered: None,
+    }))
+}
+
+/// Checks that the keys which signed still count; registers the account's first one.
+async fn check_keys(
+    write: &mut Write,
+    credential: &Credential,
+    verified: &Verified,
+) -> Answer<Option<KeyId>> {
+    let present = keys::of_account(&mut **write, credential.account_id).await?;
+    let refused = || {
+        let detail = "the account's keys were changed meanwhile; publish again";
+        Refusal::new(Code::KeyNotRegistered, detail)
+    };
+    match &verified.first_key {
+        Some(key) if present.is_empty() => {
+            if !keys::add(write, credential.account_id, key).await? {
+                let detail = format!("the key {} is registered by another account", key.id());
+                return Err(Refusal::new(Code::KeyTaken, detail));
+            }
+            Ok(Some(key.id()))
+        }
+        _ => {
+            let counts =
+                |id: &KeyId| present.iter().any(|key| key.id == *id && key.revoked.is_none());
+            if verified.key_ids.iter().all(counts) { Ok(None) } else { Err(refused()) }
+        }
+    }
+}
+
+async fn insert_version(
+    write: &mut Write,
+    credential: &Credential,
+    skill: Skill,
+    verified: &Verified,
+) -> Answer<i64> {
+    let manifest = &verified.manifest;
+    let versions: i64 = sqlx::query_scalar("SELECT count(*) FROM versions WHERE skill_id = $1")
+        .bind(skill.id)
+        .fetch_one(&mut **write)
+        .await?;
+    if versions >= MAX_VERSIONS {
+        let detail = format!("`{}` has {MAX_VERSIONS} versions, which is the most", manifest.name);
+        return Err(Refusal::new(Code::TooMany, detail));
+    }
+    let envelope = String::from_utf8(verified.envelope.to_bytes())
+        .map_err(|error| Refusal::internal(&error))?;
+    let id: i64 = sqlx::query_scalar(
+        "INSERT INTO versions (skill_id, version, version_key, publisher_id, published, address,
+         blake3, archive, size, unpacked_size, manifest_size, envelope, description, capabilities,
+         search_text)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING id",
+    )
+    .bind(skill.id)
+    .bind(manifest.version.to_string())
+    .bind(versions::key(&manifest.version))
+    .bind(credential.account_id)
+    .bind(clock::now())
+    .bind(verified.manifest_digests.sha256.to_string())
+    .bind(verified.manifest_digests.blake3.to_string())
+    .bind(verified.archive_digests.sha256.to_string())
+    .bind(length(verified.archive_digests.size))
+    .bind(length(manifest.unpacked_size()))
+    .bind(length(verified.manifest_digests.size))
+    .bind(envelope)
+    .bind(&manifest.description)
+    .bind(capabilities(manifest))
+    .bind(search_text(manifest))
+    .fetch_one(&mut **write)
+    .await?;
+    for key in &verified.key_ids {
+        sqlx::query("INSERT INTO version_keys (version_id, key_id) VALUES ($1, $2)")
+            .bind(id)
+            .bind(key.to_string())
+            .execute(&mut **write)
+            .await?;
+    }
+    Ok(id)
+}
+
+/// A length as the database holds it; every bound is far below.
+fn length(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+async fn insert_blobs(write: &mut Write, version: i64, manifest: &Manifest) -> Answer<()> {
+    let blobs: BTreeMap<Sha256Digest, (Blake3Digest, u64)> =
+        manifest.files.iter().map(|file| (file.sha256, (file.blake3, file.size))).collect();
+    let blobs: Vec<(String, String, i64)> = blobs
+        .into_iter()
+        .map(|(sha256, (blake3, size))| (sha256.to_string(), blake3.to_string(), length(size)))
+        .collect();
+    for rows in blobs.chunks(ROWS) {
+        let mut query = QueryBuilder::new("INSERT INTO blobs (sha256, blake3, size) ");
+        query.push_values(rows, |mut row, (sha256, blake3, size)| {
+            row.push_bind(sha256).push_bind(blake3).push_bind(size);
+        });
+        query.push(" ON CONFLICT (sha256) DO NOTHING");
+        query.build().execute(&mut **write).await?;
+        let mut query = QueryBuilder::new("INSERT INTO version_blobs (version_id, sha256) ");
+        query.push_values(rows, |mut row, (sha256, _, _)| {
+            row.push_bind(version).push_bind(sha256);
+        });
+        query.build().execute(&mut **write).await?;
+    }
+    Ok(())
+}
+
+/// The ids of tools and the names of scripts, as a JSON list.
+fn capabilities(manifest: &Manifest) -> String {
+    let tools = manifest.tools.iter().map(|tool| tool.id.as_str());
+    let scripts = manifest.scripts.iter().map(|script| script.name.as_str());
+    let names: Vec<&str> = tools.chain(scripts).take(MAX_CAPABILITIES).collect();
+    // A list of texts: nothing in it that serialisation can refuse.
+    serde_json::to_string(&names).unwrap_or_default()
+}
+
+/// Names and descriptions of everything that the skill can do, up to a bound.
+fn search_text(manifest: &Manifest) -> String {
+    let tools = manifest.tools.iter().flat_map(|tool| [&tool.id, &tool.description]);
+    let scripts = manifest.scripts.iter().flat_map(|script| [&script.name, &script.description]);
+    let resources =
+        manifest.resources.iter().flat_map(|resource| [&resource.name, &resource.description]);
+    let mut text = String::new();
+    for part in tools.chain(scripts).chain(resources) {
+        if text.len() + part.len() >= MAX_SEARCH_TEXT {
+            break;
+        }
+        text.push_str(part);
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,182 @@
+//! How a version comes to be: receive, verify all, put the blobs, then one transaction.
+//!
+//! A crash anywhere before the transaction's commit leaves objects that no row names, never a row
+//! that names an object that is not there.
+
+mod commit;
+mod receive;
+mod staged;
+mod store;
+mod verify;
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use skillpkg_schema::signature::PublicKey;
+use skillpkg_schema::wire::PublishAnswer;
+use skillpkg_schema::{QualifiedName, Version};
+
+pub use receive::Pace;
+
+use crate::access::{self, Need, Standing};
+use crate::auth::{Caller, Credential};
+use crate::problem::{Answer, Code, Refusal};
+use crate::state::Registry;
+
+/// A point in a publish at which a crash is of interest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The archive is received.
+    Received,
+    /// Everything is verified.
+    Verified,
+    /// The files of the snapshot are put.
+    FilesPut,
+    /// The manifest and the archive are put.
+    ArchivePut,
+    /// Every row is written, none committed.
+    RowsWritten,
+    /// The version is visible, and nobody was told.
+    Committed,
+}
+
+impl Step {
+    /// Every step, in order.
+    pub const ALL: [Self; 6] = [
+        Self::Received,
+        Self::Verified,
+        Self::FilesPut,
+        Self::ArchivePut,
+        Self::RowsWritten,
+        Self::Committed,
+    ];
+}
+
+/// What is asked to be published.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The name in the path.
+    pub name: QualifiedName,
+    /// The version in the path.
+    pub version: Version,
+    /// The key that the request offers.
+    pub offered: Option<PublicKey>,
+}
+
+/// Refuses what can be refused before the body is read: a token that does not allow it, a name that
+/// is another's, a scope that the account may not publish to.
+pub async fn admit(registry: &Registry, caller: &Caller, name: &QualifiedName) -> Answer<()> {
+    super::refuse(access::decide_unseen(Need::Publish, caller, Some(name)), Need::Publish, name)?;
+    let mut read = registry.data.database.readers().acquire().await?;
+    may_publish(&mut read, caller, name).await
+}
+
+/// Whether the account may publish the name, whether it is there or not.
+async fn may_publish(
+    connection: &mut sqlx::SqliteConnection,
+    caller: &Caller,
+    name: &QualifiedName,
+) -> Answer<()> {
+    if name.scope().is_some() {
+        let role = scope_role(connection, caller.account()?, name).await?;
+        // One answer for a scope that is not there, a private one and one of others.
+        let standing = Standing::of(name, role, false);
+        if standing == Standing::Stranger {
+            return Err(scope_refused(name));
+        }
+    }
+    let Some(skill) = super::find(connection, name).await? else {
+        return first_of_name(connection, caller, name).await;
+    };
+    let standing = super::standing(connection, caller, name, skill).await?;
+    let decision = access::decide(Need::Publish, caller, name, skill.private, standing);
+    super::refuse(decision, Need::Publish, name)
+}
+
+async fn scope_role(
+    connection: &mut sqlx::SqliteConnection,
+    credential: &Credential,
+    name: &QualifiedName,
+) -> Answer<Option<crate::accounts::scopes::Role>> {
+    let scope: Option<i64> = sqlx::query_scalar("SELECT id FROM scopes WHERE name = $1")
+        .bind(name.wire_scope())
+        .fetch_optional(&mut *connection)
+        .await?;
+    match scope {
+        Some(scope) => Ok(super::owners::role(connection, scope, credential.account_id).await?),
+        None => Ok(None),
+    }
+}
+
+/// A name that is not there: anybody may take a bare one, a publishing member a scoped one, unless
+/// it reads like one that is there.
+async fn first_of_name(
+    connection: &mut sqlx::SqliteConnection,
+    caller: &Caller,
+    name: &QualifiedName,
+) -> Answer<()> {
+    if name.scope().is_some() {
+        let role = scope_role(connection, caller.account()?, name).await?;
+        if Standing::of(name, role, false) < Standing::Publisher {
+            return Err(scope_refused(name));
+        }
+    }
+    let existing: Option<String> = sqlx::query_scalar(
+        "SELECT k.name FROM skills k JOIN scopes s ON s.id = k.scope_id
+         WHERE s.name = $1 AND k.collision_key = $2",
+    )
+    .bind(name.wire_scope())
+    .bind(name.name().collision_key())
+    .fetch_optional(connection)
+    .await?;
+    match existing {
+        Some(existing) => Err(Refusal::new(
+            Code::NameTaken,
+            format!(
+                "`{}` reads like `{existing}`, which is there; choose another name",
+                name.name()
+            ),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn scope_refused(name: &QualifiedName) -> Refusal {
+    let scope = name.wire_scope();
+    let detail = format!(
+        "`{scope}` is not a scope that your account may publish to; an operator makes scopes and members: `skillpkg-registry scope`"
+    );
+    Refusal::new(Code::ScopeRefused, detail)
+}
+
+/// Publishes the archive in `body`; the version is visible when this answers.
+pub async fn publish(
+    registry: &Registry,
+    credential: &Arc<Credential>,
+    request: Request,
+    body: Body,
+) -> Answer<PublishAnswer> {
+    let received = {
+        let _permit = registry.upload_permit().await?;
+        receive::receive(body, &registry.data.temporary(), registry.options.pace).await?
+    };
+    registry.at(Step::Received)?;
+    // From here on it runs to its end, whether or not whoever asked still waits: so that what is
+    // committed is never left out of the cache's knowledge.
+    let (registry, credential) = (registry.clone(), Arc::clone(credential));
+    crate::server::to_the_end(async move {
+        let _permit = registry.verification_permit().await?;
+        let keys = verify::signing_keys(&registry, &credential, request.offered).await?;
+        let verified = verify::verify(received, request, keys).await?;
+        registry.at(Step::Verified)?;
+        let fresh = store::put(&registry, &verified).await?;
+        registry.at(Step::ArchivePut)?;
+        let answer = commit::commit(&registry, &credential, &verified, &fresh).await?;
+        registry.documents.forget(&verified.manifest.name);
+        registry.at(Step::Committed)?;
+        // Thousands of files are removed where it holds up nobody.
+        tokio::task::spawn_blocking(move || drop(verified));
+        Ok(answer)
+    })
+    .await
+}

@@ -1,0 +1,91 @@
+//! Puts what a version is made of into the object store, before any row names it.
+
+use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
+
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use skillpkg_schema::Sha256Digest;
+use sqlx::QueryBuilder;
+
+use super::Step;
+use super::verify::Verified;
+use crate::blobs::Kind;
+use crate::problem::{Answer, Refusal};
+use crate::state::Registry;
+
+/// Objects put at once for one version.
+const AT_ONCE: usize = 8;
+/// Digests asked for in one query.
+const ASKED: usize = 400;
+
+/// Puts files, manifest and archive; what returns has survived a crash.
+///
+/// Answers with the objects that no committed row named when this began: whoever commits makes sure
+/// that they are still there.
+pub(super) async fn put(
+    registry: &Registry,
+    verified: &Verified,
+) -> Answer<Vec<(Kind, Sha256Digest)>> {
+    let mut files: HashMap<Sha256Digest, PathBuf> = HashMap::new();
+    for file in &verified.manifest.files {
+        let location = verified.staged.location(file.path.as_str());
+        let location = location.ok_or_else(|| Refusal::internal(&"a staged file is missing"))?;
+        files.insert(file.sha256, location.to_owned());
+    }
+    let known = known(registry, files.keys()).await?;
+    files.retain(|digest, _| !known.contains(digest));
+    let blobs = &registry.data.blobs;
+    let mut fresh: Vec<(Kind, Sha256Digest)> =
+        files.keys().map(|digest| (Kind::File, *digest)).collect();
+    futures_util::stream::iter(files)
+        .map(|(digest, file)| async move { blobs.put_file(Kind::File, &digest, &file).await })
+        .buffer_unordered(AT_ONCE)
+        .try_collect::<()>()
+        .await?;
+    registry.at(Step::FilesPut)?;
+
+    let manifest = verified.manifest_digests.sha256;
+    blobs.put(Kind::Manifest, &manifest, verified.manifest_bytes.clone().into()).await?;
+    let archive = verified.archive_digests.sha256;
+    blobs.put_file(Kind::Archive, &archive, &verified.received.archive).await?;
+    fresh.extend([(Kind::Manifest, manifest), (Kind::Archive, archive)]);
+    Ok(fresh)
+}
+
+/// Which of these blobs a committed row names: they are there, and stay.
+async fn known(
+    registry: &Registry,
+    digests: impl Iterator<Item = &Sha256Digest>,
+) -> Answer<HashSet<Sha256Digest>> {
+    let digests: Vec<String> = digests.map(ToString::to_string).collect();
+    let mut known = HashSet::new();
+    for asked in digests.chunks(ASKED) {
+        let mut query = QueryBuilder::new("SELECT sha256 FROM blobs WHERE sha256 IN (");
+        let mut list = query.separated(", ");
+        for digest in asked {
+            list.push_bind(digest);
+        }
+        query.push(")");
+        let rows: Vec<String> =
+            query.build_query_scalar().fetch_all(registry.data.database.readers()).await?;
+        for row in rows {
+            known.insert(crate::documents::stored(&row)?);
+        }
+    }
+    Ok(known)
+}
+
+/// Makes sure that objects which no committed row named are still there; called with the write lock
+/// held, under which alone objects are deleted.
+pub(super) async fn still_there(registry: &Registry, fresh: &[(Kind, Sha256Digest)]) -> Answer<()> {
+    let blobs = &registry.data.blobs;
+    let all = futures_util::stream::iter(fresh.to_vec())
+        .map(|(kind, digest)| async move { blobs.holds(kind, &digest).await })
+        .buffer_unordered(AT_ONCE)
+        .try_all(|there| async move { there })
+        .await?;
+    if all {
+        return Ok(());
+    }
+    Err(Refusal::unavailable("unused blobs were being removed meanwhile; publish again", 1))
+}

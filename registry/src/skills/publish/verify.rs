@@ -1,0 +1,206 @@
+//! Verifies an archive as if nobody had before: its bytes, what its files say it is, who signed it.
+
+use std::fs::File;
+use std::io::BufReader;
+
+use skillpkg_schema::address::Digests;
+use skillpkg_schema::signature::{Envelope, KeyId, PublicKey, ReleaseError, verify_release};
+use skillpkg_schema::wire::Key;
+use skillpkg_schema::{Diagnostic, Manifest};
+use skillpkg_store::archive::{ArchiveError, Bounds, Reader};
+
+use super::Request;
+use super::receive::{Received, too_large};
+use super::staged::Staged;
+use crate::accounts::keys;
+use crate::auth::Credential;
+use crate::problem::{Answer, Code, Refusal};
+use crate::state::Registry;
+
+/// Longest description of a skill that a document carries, in characters.
+const MAX_DESCRIPTION: usize = 4_096;
+
+/// The keys that a signature is looked for under.
+#[derive(Debug, Clone)]
+pub(super) struct SigningKeys {
+    /// Keys that count.
+    pub(super) accepted: Vec<PublicKey>,
+    /// Keys of the account that count no more.
+    pub(super) revoked: Vec<KeyId>,
+    /// Whether the one accepted key is yet to be registered: the account has none.
+    pub(super) first: bool,
+}
+
+/// A version of which everything is verified, and whose files are still staged.
+#[derive(Debug)]
+pub(super) struct Verified {
+    /// What it lists.
+    pub(super) manifest: Manifest,
+    /// The manifest's canonical bytes.
+    pub(super) manifest_bytes: Vec<u8>,
+    /// The digests of those bytes: the snapshot's addresses.
+    pub(super) manifest_digests: Digests,
+    /// The signatures.
+    pub(super) envelope: Envelope,
+    /// The digests of the archive's bytes.
+    pub(super) archive_digests: Digests,
+    /// The keys whose signatures verified.
+    pub(super) key_ids: Vec<KeyId>,
+    /// The key to register with it, where it is the account's first.
+    pub(super) first_key: Option<PublicKey>,
+    /// The archive as it came.
+    pub(super) received: Received,
+    /// Its files.
+    pub(super) staged: Staged,
+}
+
+/// The keys under which a signature by this account counts.
+///
+/// An account without any key, revoked ones included, is signed for by the key that it offers; from
+/// then on a token alone cannot bring in another.
+pub(super) async fn signing_keys(
+    registry: &Registry,
+    credential: &Credential,
+    offered: Option<PublicKey>,
+) -> Answer<SigningKeys> {
+    let keys = keys::of_account(registry.data.database.readers(), credential.account_id).await?;
+    if keys.is_empty() {
+        let accepted: Vec<PublicKey> = offered.into_iter().collect();
+        return Ok(SigningKeys { accepted, revoked: Vec::new(), first: true });
+    }
+    let revoked = keys.iter().filter(|key| key.revoked.is_some()).map(|key| key.id).collect();
+    let accepted = keys
+        .iter()
+        .filter(|key| key.revoked.is_none())
+        .map(public_key)
+        .collect::<Answer<Vec<_>>>()?;
+    Ok(SigningKeys { accepted, revoked, first: false })
+}
+
+fn public_key(key: &Key) -> Answer<PublicKey> {
+    PublicKey::from_pem(&key.pem).map_err(|error| Refusal::internal(&error))
+}
+
+/// Verifies what was received; every fault that can be told at once is in the refusal.
+///
+/// Runs on a thread of its own. Needs disk for the files, at most the unpacked bound.
+pub(super) async fn verify(
+    received: Received,
+    request: Request,
+    keys: SigningKeys,
+) -> Answer<Verified> {
+    let work = tokio::task::spawn_blocking(move || verify_blocking(received, &request, &keys));
+    work.await.map_err(|error| Refusal::internal(&error))?
+}
+
+fn verify_blocking(received: Received, request: &Request, keys: &SigningKeys) -> Answer<Verified> {
+    let archive = BufReader::with_capacity(64 * 1024, File::open(&received.archive)?);
+    let reader = Reader::open(archive, Bounds::default()).map_err(archive_refused)?;
+    let (manifest, envelope) = (reader.manifest().clone(), reader.envelope().clone());
+    let mut staged = Staged::create(received.directory.path().join("files"))?;
+    let archive_digests = reader.unpack(&mut staged).map_err(archive_refused)?;
+    let manifest_bytes = manifest.to_bytes();
+    let manifest_digests = Digests::of(&manifest_bytes);
+
+    let mut faults = Vec::new();
+    identity(&manifest, request, &mut faults);
+    described(&manifest, &mut faults);
+    let signed = verify_release(
+        &envelope,
+        &manifest.name,
+        &manifest.version,
+        &manifest_digests.sha256.address(),
+        &keys.accepted,
+    );
+    let refused = signed.as_ref().err().map(|error| signature_refused(error, &envelope, keys));
+    match (refused, signed) {
+        (None, Ok(key_ids)) if faults.is_empty() => Ok(Verified {
+            first_key: keys.first.then(|| keys.accepted.first().copied()).flatten(),
+            manifest,
+            manifest_bytes,
+            manifest_digests,
+            envelope,
+            archive_digests,
+            key_ids,
+            received,
+            staged,
+        }),
+        (Some((code, fault)), _) if faults.is_empty() => {
+            Err(Refusal::new(code, fault.message.clone()).with_faults(vec![fault]))
+        }
+        (refused, _) => {
+            faults.extend(refused.map(|(_, fault)| fault));
+            let detail = match faults.as_slice() {
+                [one] => one.message.clone(),
+                many => format!("{} faults were found", many.len()),
+            };
+            Err(Refusal::new(Code::ArchiveRefused, detail).with_faults(faults))
+        }
+    }
+}
+
+/// The name and the version of the path are the manifest's, so that no signature for one stands
+/// under another.
+fn identity(manifest: &Manifest, request: &Request, faults: &mut Vec<Diagnostic>) {
+    if manifest.name != request.name {
+        let message =
+            format!("the archive is of `{}`, and was sent as `{}`", manifest.name, request.name);
+        faults.push(Diagnostic::error("name_mismatch", message));
+    }
+    if manifest.version != request.version {
+        let message = format!(
+            "the archive is of version {}, and was sent as {}",
+            manifest.version, request.version
+        );
+        faults.push(Diagnostic::error("version_mismatch", message));
+    }
+}
+
+fn described(manifest: &Manifest, faults: &mut Vec<Diagnostic>) {
+    let length = manifest.description.chars().count();
+    if length > MAX_DESCRIPTION {
+        let message = format!(
+            "the description is {length} characters long; a registry takes {MAX_DESCRIPTION}"
+        );
+        let fault = Diagnostic::error("description_too_long", message);
+        faults.push(fault.in_file("SKILL.md"));
+    }
+}
+
+fn archive_refused(error: ArchiveError) -> Refusal {
+    match error {
+        // Not the archive's fault: the file that was received, or the disk beneath it.
+        ArchiveError::Io(error) => error.into(),
+        ArchiveError::TooLong(_) => too_large(),
+        error => {
+            let message = error.to_string();
+            let fault = Diagnostic::error("archive_refused", message.clone());
+            Refusal::new(Code::ArchiveRefused, message).with_faults(vec![fault])
+        }
+    }
+}
+
+fn signature_refused(
+    error: &ReleaseError,
+    envelope: &Envelope,
+    keys: &SigningKeys,
+) -> (Code, Diagnostic) {
+    let code = match error {
+        ReleaseError::UnknownKey(_)
+            if envelope.key_ids().any(|signer| keys.revoked.contains(&signer)) =>
+        {
+            Code::KeyRevoked
+        }
+        ReleaseError::UnknownKey(_) => Code::KeyNotRegistered,
+        _ => Code::SignatureRefused,
+    };
+    let hint = match code {
+        Code::KeyRevoked => "sign with a key that is not revoked; `skillpkg keys list` shows them",
+        Code::KeyNotRegistered if keys.first => {
+            "an account's first publish offers its public key in the header `skillpkg-public-key`"
+        }
+        Code::KeyNotRegistered => "`skillpkg keys add` registers another key of the account",
+        _ => "sign this very version: `skillpkg publish` does",
+    };
+    (code, Diagnostic::error(code.text(), error.to_string()).with_hint(hint))
+}

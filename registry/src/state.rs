@@ -1,0 +1,128 @@
+//! What every request shares.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::auth::Authenticator;
+use crate::contents::Contents;
+use crate::data::Data;
+use crate::documents::DocumentCache;
+use crate::problem::{Answer, Refusal};
+use crate::skills::publish::{Pace, Step};
+
+/// How long a publish waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Called at each step of a publish; an error ends the publish there, as a crash would.
+pub type AtStep = Arc<dyn Fn(Step) -> std::io::Result<()> + Send + Sync>;
+
+/// What an operator sets.
+#[derive(Clone)]
+pub struct Options {
+    /// New names that an account may take within an hour.
+    pub new_names_per_hour: u32,
+    /// How fast an upload must come.
+    pub pace: Pace,
+    /// Uploads received at once: they take disk, at most the archive bound each.
+    pub uploads: usize,
+    /// Archives verified at once: each takes memory for a frame's window and a manifest, and disk
+    /// for what it unpacks to.
+    pub verifications: usize,
+    /// For tests of crashes.
+    pub at_step: Option<AtStep>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            new_names_per_hour: 1_000,
+            pace: Pace::default(),
+            uploads: 64,
+            verifications: 4,
+            at_step: None,
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("new_names_per_hour", &self.new_names_per_hour)
+            .field("pace", &self.pace)
+            .field("uploads", &self.uploads)
+            .field("verifications", &self.verifications)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The registry that requests are made to; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Registry(Arc<Inner>);
+
+/// What a registry consists of.
+#[derive(Debug)]
+pub struct Inner {
+    /// The data directory.
+    pub data: Data,
+    /// What the operator set.
+    pub options: Options,
+    /// Who calls.
+    pub authenticator: Authenticator,
+    /// Documents that are ready.
+    pub documents: DocumentCache,
+    /// Content that is ready.
+    pub contents: Contents,
+    uploads: Arc<Semaphore>,
+    verifications: Arc<Semaphore>,
+}
+
+impl std::ops::Deref for Registry {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl Registry {
+    /// A registry over an open data directory.
+    pub fn new(data: Data, options: Options) -> Self {
+        let database = &data.database;
+        Self(Arc::new(Inner {
+            authenticator: Authenticator::new(database.clone()),
+            documents: DocumentCache::new(database.clone()),
+            contents: Contents::new(database.clone(), data.blobs.clone()),
+            uploads: Arc::new(Semaphore::new(options.uploads)),
+            verifications: Arc::new(Semaphore::new(options.verifications)),
+            data,
+            options,
+        }))
+    }
+
+    /// The right to receive one upload.
+    pub async fn upload_permit(&self) -> Answer<OwnedSemaphorePermit> {
+        turn(&self.uploads).await
+    }
+
+    /// The right to verify one archive.
+    pub async fn verification_permit(&self) -> Answer<OwnedSemaphorePermit> {
+        turn(&self.verifications).await
+    }
+
+    /// Marks a step of a publish.
+    pub fn at(&self, step: Step) -> Answer<()> {
+        match &self.options.at_step {
+            Some(at_step) => Ok(at_step(step)?),
+            None => Ok(()),
+        }
+    }
+}
+
+async fn turn(turns: &Arc<Semaphore>) -> Answer<OwnedSemaphorePermit> {
+    let busy = || Refusal::unavailable("too many publishes at once; try again", 5);
+    let turn = tokio::time::timeout(PATIENCE, Arc::clone(turns).acquire_owned());
+    turn.await.map_err(|_| busy())?.map_err(|_| busy())
+}

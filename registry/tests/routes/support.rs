@@ -1,0 +1,297 @@
+//! A registry on a port of its own, and skills to send to it.
+
+use std::path::Path;
+use std::sync::Once;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde::de::DeserializeOwned;
+use skillpkg_registry::accounts;
+use skillpkg_registry::accounts::scopes::{self, Role};
+use skillpkg_registry::accounts::tokens::{self, Minting};
+use skillpkg_registry::data::{Claim, Data};
+use skillpkg_registry::server;
+use skillpkg_registry::state::{Options, Registry};
+use skillpkg_schema::address::Digests;
+use skillpkg_schema::manifest::{FileEntry, MANIFEST_SCHEMA, Manifest, Mode, Requires};
+use skillpkg_schema::signature::{Envelope, SigningKey, sign_release};
+use skillpkg_schema::skill::Dialect;
+use skillpkg_schema::wire::{Problem, PublishAnswer};
+use skillpkg_schema::{ContentAddress, QualifiedName, Version};
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// A registry that serves.
+pub(crate) struct TestRegistry {
+    pub(crate) url: String,
+    pub(crate) registry: Registry,
+    pub(crate) client: reqwest::Client,
+    stop: Option<oneshot::Sender<()>>,
+    server: Option<JoinHandle<()>>,
+    claim: Option<Claim>,
+    directory: Option<TempDir>,
+}
+
+impl TestRegistry {
+    pub(crate) async fn start() -> Self {
+        Self::start_with(Options::default()).await
+    }
+
+    pub(crate) async fn start_with(options: Options) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut started = Self::start_in(directory.path(), options).await;
+        started.directory = Some(directory);
+        started
+    }
+
+    pub(crate) async fn start_in(directory: &Path, options: Options) -> Self {
+        let data = Data::open_or_create(directory).await.unwrap();
+        let claim = data.claim().unwrap();
+        let registry = Registry::new(data, options);
+        let (router, _) = skillpkg_registry::routes::router(&registry);
+        let listener = server::listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (stop, stopped) = oneshot::channel();
+        let server = tokio::spawn(server::serve(
+            listener,
+            router,
+            async {
+                let _ = stopped.await;
+            },
+            server::GRACE,
+        ));
+        let (stop, server, claim) = (Some(stop), Some(server), Some(claim));
+        Self { url, registry, client: client(), stop, server, claim, directory: None }
+    }
+
+    /// Tells it to stop, and waits until it has; its directory stays while `self` does.
+    pub(crate) async fn stop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        if let Some(server) = self.server.take() {
+            server.await.unwrap();
+        }
+        self.registry.data.database.close().await;
+        self.claim = None;
+    }
+
+    pub(crate) fn data(&self) -> &Data {
+        &self.registry.data
+    }
+
+    /// A new account with a key of its own; the answer can publish.
+    pub(crate) async fn author(&self, account: &str) -> Author {
+        let token = accounts::add(&self.data().database, account).await.unwrap();
+        Author { account: account.to_owned(), token, key: SigningKey::generate().unwrap() }
+    }
+
+    pub(crate) async fn scope(&self, scope: &str, owner: &Author, private: bool) {
+        scopes::add(&self.data().database, scope, &owner.account, private).await.unwrap();
+    }
+
+    pub(crate) async fn member(&self, scope: &str, member: &Author, role: Role) {
+        scopes::add_member(&self.data().database, scope, &member.account, role).await.unwrap();
+    }
+
+    /// A token of the account that grants just this.
+    pub(crate) async fn token(&self, author: &Author, grants: &[&str]) -> String {
+        let grants: Vec<_> = grants.iter().map(|grant| grant.parse().unwrap()).collect();
+        let minting = Minting { label: "test", grants: &grants, expires: None };
+        let database = &self.data().database;
+        tokens::mint_for(database, &author.account, &minting).await.unwrap().secret
+    }
+
+    pub(crate) fn request(
+        &self,
+        method: Method,
+        path: &str,
+        token: Option<&str>,
+    ) -> RequestBuilder {
+        let request = self.client.request(method, format!("{}{path}", self.url));
+        match token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str, token: Option<&str>) -> Response {
+        self.request(Method::GET, path, token).send().await.unwrap()
+    }
+
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        token: Option<&str>,
+        body: &serde_json::Value,
+    ) -> Response {
+        self.request(method, path, token).body(body.to_string()).send().await.unwrap()
+    }
+
+    /// Publishes a packed skill as its author.
+    pub(crate) async fn publish(&self, author: &Author, packed: &Packed) -> Response {
+        self.publish_as(&author.token, author, packed).await
+    }
+
+    pub(crate) async fn publish_as(
+        &self,
+        token: &str,
+        author: &Author,
+        packed: &Packed,
+    ) -> Response {
+        self.request(Method::PUT, &packed.path(), Some(token))
+            .header("skillpkg-public-key", STANDARD.encode(author.key.public().to_der()))
+            .body(packed.archive.clone())
+            .send()
+            .await
+            .unwrap()
+    }
+
+    /// Publishes a small skill, which must be new.
+    pub(crate) async fn published(&self, author: &Author, name: &str, version: &str) -> Packed {
+        let packed = Skill::new(name, version).pack(author);
+        let response = self.publish(author, &packed).await;
+        let status = response.status();
+        assert_eq!(status, StatusCode::CREATED, "{}", response.text().await.unwrap());
+        packed
+    }
+}
+
+/// A client that speaks to loopback alone.
+fn client() -> reqwest::Client {
+    static PROVIDER: Once = Once::new();
+    PROVIDER.call_once(|| {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}
+
+/// An account, its first token and its key.
+pub(crate) struct Author {
+    pub(crate) account: String,
+    pub(crate) token: String,
+    pub(crate) key: SigningKey,
+}
+
+/// A skill in memory.
+#[derive(Clone)]
+pub(crate) struct Skill {
+    name: QualifiedName,
+    version: Version,
+    pub(crate) files: Vec<(String, bool, Vec<u8>)>,
+}
+
+impl Skill {
+    pub(crate) fn new(name: &str, version: &str) -> Self {
+        let name: QualifiedName = name.parse().unwrap();
+        let source = format!(
+            "---\nname: {}\ndescription: Keeps the list of {name}.\n---\nAsk {name} for version {version}.\n",
+            name.name(),
+        );
+        let files = vec![("SKILL.md".to_owned(), false, source.into_bytes())];
+        Self { name, version: version.parse().unwrap(), files }
+    }
+
+    pub(crate) fn with_file(mut self, path: &str, content: impl Into<Vec<u8>>) -> Self {
+        self.files.push((path.to_owned(), false, content.into()));
+        self
+    }
+
+    pub(crate) fn manifest(&self) -> Manifest {
+        let mut files: Vec<FileEntry> = self
+            .files
+            .iter()
+            .map(|(path, executable, bytes)| {
+                let digests = Digests::of(bytes);
+                FileEntry::new(path.parse().unwrap(), Mode::of(*executable), digests)
+            })
+            .collect();
+        files
+            .sort_by(|one, other| one.path.as_str().as_bytes().cmp(other.path.as_str().as_bytes()));
+        Manifest {
+            schema: MANIFEST_SCHEMA.to_owned(),
+            name: self.name.clone(),
+            version: self.version.clone(),
+            description: format!("Keeps the list of {}.", self.name),
+            license: None,
+            dialect: Dialect::Agent,
+            files,
+            tools: Vec::new(),
+            resources: Vec::new(),
+            scripts: Vec::new(),
+            programs: Vec::new(),
+            requires: Requires::default(),
+            metadata: serde_json::Map::new(),
+        }
+    }
+
+    pub(crate) fn pack(&self, author: &Author) -> Packed {
+        self.pack_as(self.manifest(), author)
+    }
+
+    /// Packs under a manifest that may lie.
+    pub(crate) fn pack_as(&self, manifest: Manifest, author: &Author) -> Packed {
+        let digest = Digests::of(&manifest.to_bytes()).sha256;
+        let keys = [author.key.clone()];
+        let envelope = sign_release(&manifest.name, &manifest.version, digest, &keys);
+        self.pack_signed(manifest, envelope)
+    }
+
+    pub(crate) fn pack_signed(&self, manifest: Manifest, envelope: Envelope) -> Packed {
+        let mut archive = Vec::new();
+        let digests =
+            skillpkg_store::archive::write(&mut archive, &manifest, &envelope, &mut |entry| {
+                let found = self.files.iter().find(|(path, ..)| path == entry.path.as_str());
+                let (_, _, bytes) = found.unwrap();
+                Ok(Box::new(std::io::Cursor::new(bytes.clone())))
+            })
+            .unwrap();
+        Packed { manifest, envelope, archive, digests }
+    }
+}
+
+/// A signed archive.
+#[derive(Clone)]
+pub(crate) struct Packed {
+    pub(crate) manifest: Manifest,
+    pub(crate) envelope: Envelope,
+    pub(crate) archive: Vec<u8>,
+    pub(crate) digests: Digests,
+}
+
+impl Packed {
+    /// The route that it is published at.
+    pub(crate) fn path(&self) -> String {
+        let Manifest { name, version, .. } = &self.manifest;
+        format!("/v1/skills/{}/{}/{version}", name.wire_scope(), name.name())
+    }
+
+    pub(crate) fn address(&self) -> ContentAddress {
+        self.manifest.address()
+    }
+}
+
+/// The JSON of an answer of this status.
+pub(crate) async fn json<T: DeserializeOwned>(response: Response, status: StatusCode) -> T {
+    let found = response.status();
+    let text = response.text().await.unwrap();
+    assert_eq!(found, status, "{text}");
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+/// The problem of an answer with this code.
+pub(crate) async fn problem(response: Response, status: u16, code: &str) -> Problem {
+    let kind = response.headers().get("content-type").cloned();
+    let problem: Problem = json(response, StatusCode::from_u16(status).unwrap()).await;
+    assert_eq!(kind.unwrap(), "application/problem+json");
+    assert_eq!((problem.code.as_str(), problem.status), (code, status), "{}", problem.detail);
+    assert_eq!(problem.kind, format!("urn:skillpkg:problem:{code}"));
+    problem
+}
+
+pub(crate) async fn published(response: Response, status: StatusCode) -> PublishAnswer {
+    json(response, status).await
+}
