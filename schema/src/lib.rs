@@ -8,6 +8,7 @@ pub mod address;
 pub mod capability;
 pub mod contract;
 pub mod diagnostic;
+mod difference;
 pub mod json;
 pub mod limits;
 pub mod manifest;

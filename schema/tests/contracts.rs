@@ -23,6 +23,7 @@ struct Bind {
     error: Option<String>,
 }
 
+#[expect(clippy::unwrap_used, reason = "a vector that is not read is a failed test")]
 fn cases() -> Vec<Case> {
     serde_json::from_str(include_str!("vectors/contracts.json")).unwrap()
 }

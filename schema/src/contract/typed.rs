@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{BindError, Contract, ContractError};
 use crate::address::Sha256Digest;
 use crate::diagnostic::escape;
+use crate::difference;
 
 /// Annotations of a generated schema that say nothing about values.
 const ANNOTATIONS: [&str; 6] =
@@ -84,11 +85,7 @@ pub enum TypedBindError {
 
 /// A type and a script that do not mean the same contract.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the contract of `{type_name}` is {expected}, that of the script is {found}: they differ at \
-     `{}`: {difference}",
-    escape(.path)
-)]
+#[error("the contract of `{type_name}` is {expected}, that of the script is {found}: {difference}")]
 pub struct ContractMismatch {
     /// The name of the type's schema.
     pub type_name: String,
@@ -140,14 +137,18 @@ impl<T: JsonSchema + DeserializeOwned> TypedContract<T> {
         let read = |contract: &Contract| {
             serde_json::from_str::<Value>(contract.canonical()).unwrap_or_default()
         };
-        let (path, difference) = first_difference(&read(&self.contract), &read(other))
-            .unwrap_or_else(|| (String::new(), "numbers are written differently".to_owned()));
+        let (mine, others) = (read(&self.contract), read(other));
+        // Numbers that are written differently may be equal values.
+        let (path, said) = match difference::first(Some(&mine), Some(&others)) {
+            Some(found) => (found.path.clone(), found.said("the type", "the script")),
+            None => (String::new(), "numbers are written differently".to_owned()),
+        };
         Err(ContractMismatch {
             type_name: T::schema_name().into_owned(),
             expected: self.contract.fingerprint(),
             found: other.fingerprint(),
             path: path.into(),
-            difference: difference.into(),
+            difference: said.into(),
         })
     }
 
@@ -263,45 +264,6 @@ fn allow_null(schema: &mut Map<String, Value>) {
     } else if let Some(kind @ Value::String(_)) = schema.get_mut("type") {
         *kind = json!([kind.take(), "null"]);
     }
-}
-
-/// The pointer and the description of the first difference, in canonical order.
-fn first_difference(left: &Value, right: &Value) -> Option<(String, String)> {
-    let deeper = |step: &str, (path, difference): (String, String)| {
-        (format!("/{}{path}", step.replace('~', "~0").replace('/', "~1")), difference)
-    };
-    match (left, right) {
-        (Value::Object(left), Value::Object(right)) => {
-            let mut keys: Vec<&String> = left.keys().chain(right.keys()).collect();
-            keys.sort();
-            keys.into_iter().find_map(|key| {
-                let found = match (left.get(key), right.get(key)) {
-                    (Some(left), Some(right)) => first_difference(left, right),
-                    (one, other) => Some((String::new(), described(one, other))),
-                };
-                found.map(|found| deeper(key, found))
-            })
-        }
-        (Value::Array(left), Value::Array(right)) => {
-            (0..left.len().max(right.len())).find_map(|position| {
-                let found = match (left.get(position), right.get(position)) {
-                    (Some(left), Some(right)) => first_difference(left, right),
-                    (one, other) => Some((String::new(), described(one, other))),
-                };
-                found.map(|found| deeper(&position.to_string(), found))
-            })
-        }
-        _ if left == right => None,
-        _ => Some((String::new(), described(Some(left), Some(right)))),
-    }
-}
-
-fn described(of_type: Option<&Value>, of_script: Option<&Value>) -> String {
-    let shown = |value: Option<&Value>| match value {
-        Some(value) => format!("`{}`", escape(&value.to_string())),
-        None => "nothing".to_owned(),
-    };
-    format!("the type has {}, the script has {}", shown(of_type), shown(of_script))
 }
 
 #[cfg(test)]

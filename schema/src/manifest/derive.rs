@@ -3,6 +3,7 @@
 
 use super::{FileEntry, MANIFEST_SCHEMA, Manifest, ResourceEntry, ScriptEntry, ToolEntry};
 use crate::diagnostic::{Diagnostic, Faults};
+use crate::difference;
 use crate::name::QualifiedName;
 use crate::skill::{Rules, Skill, programs};
 use crate::tree::Tree;
@@ -93,4 +94,38 @@ pub fn derive(
         .map_err(|error| Diagnostic::error("manifest_refused", error.to_string()))?;
     let warnings = skill.warnings.clone();
     Ok(Derived { manifest, skill, warnings })
+}
+
+/// Derives the manifest again from the files in `tree`, and compares it with `manifest`.
+///
+/// Files and identity are the manifest's own: whoever calls has hashed the files. Every other field
+/// that the files do not say is an error of code `manifest_mismatch` that names it, so that no
+/// manifest can claim a tool, a script or a permission that its files do not have.
+pub fn verify_derived(tree: &dyn Tree, manifest: &Manifest) -> Result<Derived, Faults> {
+    let identity = Identity { name: manifest.name.clone(), version: manifest.version.clone() };
+    let derived = derive(tree, manifest.files.clone(), &identity, Rules::Strict)?;
+    let mismatches = mismatches(manifest, &derived.manifest)?;
+    let (derived, _) = Faults::check(derived, mismatches)?;
+    Ok(derived)
+}
+
+fn mismatches(claimed: &Manifest, derived: &Manifest) -> Result<Vec<Diagnostic>, Diagnostic> {
+    if claimed == derived {
+        return Ok(Vec::new());
+    }
+    let fields = |manifest: &Manifest| match serde_json::to_value(manifest) {
+        Ok(serde_json::Value::Object(fields)) => Ok(fields),
+        _ => Err(Diagnostic::error("manifest_refused", "the manifest cannot be written as JSON")),
+    };
+    let (claimed, derived) = (fields(claimed)?, fields(derived)?);
+    let mut names: Vec<&String> = claimed.keys().chain(derived.keys()).collect();
+    names.sort();
+    names.dedup();
+    let mismatch = |name: &String| {
+        let found = difference::first(claimed.get(name), derived.get(name))?;
+        let said = found.said("the manifest", "the files");
+        let message = format!("the manifest's `{name}` differs from its files: {said}");
+        Some(Diagnostic::error("manifest_mismatch", message))
+    };
+    Ok(names.into_iter().filter_map(mismatch).collect())
 }

@@ -2,7 +2,7 @@
 
 mod derive;
 
-pub use derive::{Derived, Identity, derive};
+pub use derive::{Derived, Identity, derive, verify_derived};
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,9 @@ use crate::version::Version;
 
 /// The value of a manifest's `schema` field that this crate reads and writes.
 pub const MANIFEST_SCHEMA: &str = "skillpkg.manifest/1";
+
+/// The greatest integer that every reader of JSON holds exactly.
+const GREATEST_NUMBER: u64 = (1 << 53) - 1;
 
 /// Bytes that are no manifest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,6 +53,9 @@ pub enum ManifestError {
     /// Files of more than [`MAX_UNPACKED_BYTES`] together.
     #[error("the files are {0} bytes together; the most is {MAX_UNPACKED_BYTES}")]
     TooManyBytes(u64),
+    /// A number that another reader of JSON may round.
+    #[error("the manifest holds the number {0}; the greatest is {GREATEST_NUMBER}, 2^53 - 1")]
+    NumberTooGreat(u64),
     /// No `SKILL.md` among the files.
     #[error("the manifest lists no `SKILL.md`")]
     NoSkillFile,
@@ -227,6 +233,12 @@ impl Manifest {
         Sha256Digest::of(&self.to_bytes()).address()
     }
 
+    /// The SHA-256 and the BLAKE3 address of the canonical bytes.
+    pub fn addresses(&self) -> (ContentAddress, ContentAddress) {
+        let bytes = self.to_bytes();
+        (Sha256Digest::of(&bytes).address(), Blake3Digest::of(&bytes).address())
+    }
+
     /// Reads canonical bytes, and nothing else.
     ///
     /// Refuses duplicate keys, floats, a byte-order mark, unknown fields and another order or
@@ -250,6 +262,7 @@ impl Manifest {
         }
         let manifest: Self = serde_json::from_slice(bytes).map_err(shape)?;
         manifest.check_files()?;
+        manifest.check_numbers()?;
         if !manifest.metadata.values().all(is_textual) {
             return Err(ManifestError::Metadata);
         }
@@ -270,6 +283,15 @@ impl Manifest {
             .binary_search_by(|file| file.path.as_str().as_bytes().cmp(path.as_bytes()))
             .ok()
             .map(|position| &self.files[position])
+    }
+
+    /// Sizes are bounded by their sum.
+    fn check_numbers(&self) -> Result<(), ManifestError> {
+        let numbers = |script: &ScriptEntry| [script.timeout_seconds, script.maximum_output_bytes];
+        match self.scripts.iter().flat_map(numbers).find(|number| *number > GREATEST_NUMBER) {
+            Some(number) => Err(ManifestError::NumberTooGreat(number)),
+            None => Ok(()),
+        }
     }
 
     fn check_files(&self) -> Result<(), ManifestError> {
@@ -323,48 +345,4 @@ fn is_textual(value: &serde_json::Value) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_counted_outside_of_texts() {
-        assert_eq!(values(br#"{"a":[1,2],"b,[{":"\",[:"}"#), 6);
-    }
-
-    #[test]
-    fn five_thousand_files_with_the_longest_paths_are_within_the_bounds() {
-        let path = |number| format!("{number:04}{}/{}", "x".repeat(96), "y".repeat(100));
-        let manifest = Manifest {
-            schema: MANIFEST_SCHEMA.to_owned(),
-            name: "a".parse().unwrap(),
-            version: "1.0.0".parse().unwrap(),
-            description: String::new(),
-            license: None,
-            dialect: Dialect::Hard,
-            files: (0..MAX_FILES - 1)
-                .map(path)
-                .chain(["SKILL.md".to_owned()])
-                .map(|path| FileEntry::new(path.parse().unwrap(), Mode::Regular, Digests::of(b"")))
-                .collect(),
-            tools: Vec::new(),
-            resources: Vec::new(),
-            scripts: Vec::new(),
-            programs: Vec::new(),
-            requires: Requires::default(),
-            metadata: serde_json::Map::new(),
-        };
-        assert_eq!(Manifest::from_bytes(&manifest.to_bytes()), Ok(manifest));
-    }
-
-    #[test]
-    fn metadata_holds_texts_alone() {
-        for (json, is_good) in [
-            (r#"{"a":["b",{"c":"d"}]}"#, true),
-            (r#"{"a":[1]}"#, false),
-            (r#"{"a":{"b":true}}"#, false),
-            ("null", false),
-        ] {
-            assert_eq!(is_textual(&serde_json::from_str(json).unwrap()), is_good, "{json}");
-        }
-    }
-}
+mod tests;

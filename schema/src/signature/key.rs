@@ -128,7 +128,14 @@ impl PublicKey {
     }
 
     fn strong(key: VerifyingKey) -> Result<Self, KeyError> {
-        if key.is_weak() { Err(KeyError::Weak) } else { Ok(Self(key)) }
+        if key.is_weak() {
+            return Err(KeyError::Weak);
+        }
+        // The point is decoded from other spellings too; one key must not have two ids.
+        if key.to_edwards().compress().to_bytes() != key.to_bytes() {
+            return Err(KeyError::Public);
+        }
+        Ok(Self(key))
     }
 
     /// Writes SPKI DER.
