@@ -95,10 +95,8 @@ fn plan(tree: &dyn Tree, options: &PackOptions) -> Result<Derived, Faults> {
     let file = skill::parse(&skill_file(tree)?, SkillPath::skill_file().as_str())?;
     let is_whole_directory = file.includes.is_none() && file.dialect == Dialect::Agent;
     // Where the files are named one by one, the skill tells best what is wrong with them.
-    let told = match is_whole_directory {
-        true => Vec::new(),
-        false => Skill::read(tree, Rules::Strict)?.warnings,
-    };
+    let told =
+        if is_whole_directory { Vec::new() } else { Skill::read(tree, Rules::Strict)?.warnings };
     let (chosen, mut diagnostics) = choose(tree, &file)?;
     let identity = identity(&file, options)?;
 

@@ -27,22 +27,20 @@ fn check(attack: &Attack) -> Result<(), String> {
         }
         (Err(error), _) => Err(format!("refused by the reader: {error}")),
         (Ok(_), RefusedBy::Reader) => Err("taken".to_owned()),
-        (Ok((read, _)), RefusedBy::Signature) => match signed(&read) {
-            true => Err("its signature verifies".to_owned()),
-            false => Ok(()),
-        },
-        (Ok((read, _)), RefusedBy::Derivation) => match (signed(&read), derived(&read)) {
-            (false, _) => Err("its signature does not verify".to_owned()),
-            (true, manifest) if manifest == read.manifest => Err("its files give it".to_owned()),
-            (true, _) => Ok(()),
-        },
+        (Ok((read, _)), RefusedBy::Signature) => held(!signed(&read), "its signature verifies"),
+        (Ok((read, _)), RefusedBy::Derivation) => {
+            held(signed(&read), "its signature does not verify")?;
+            held(derived(&read) != read.manifest, "its files give it")
+        }
         (Ok((read, _)), RefusedBy::Nobody) => {
-            match read == small() && signed(&read) && derived(&read) == read.manifest {
-                true => Ok(()),
-                false => Err("read as something else".to_owned()),
-            }
+            held(read == small() && signed(&read), "read as something else")?;
+            held(derived(&read) == read.manifest, "its files do not give it")
         }
     }
+}
+
+fn held(is_so: bool, otherwise: &str) -> Result<(), String> {
+    if is_so { Ok(()) } else { Err(otherwise.to_owned()) }
 }
 
 fn signed(sample: &Sample) -> bool {
