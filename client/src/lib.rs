@@ -12,6 +12,7 @@ pub mod install;
 pub mod keys;
 pub mod project;
 pub mod registry;
+pub mod resource;
 pub mod runner;
 pub mod settings;
 pub mod state;
