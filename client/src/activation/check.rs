@@ -3,11 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use skillpkg_schema::diagnostic::escape;
-use skillpkg_schema::manifest::{Derived, Identity, derive};
-use skillpkg_schema::skill::Rules;
-use skillpkg_schema::tree::DirectoryTree;
-use skillpkg_schema::{Diagnostic, Faults, Manifest};
-use skillpkg_store::content::{Store, TreeProblem};
+use skillpkg_schema::manifest::verify_derived;
+use skillpkg_schema::{Diagnostic, Manifest, SkillPath};
+use skillpkg_store::content::{Store, StoreError, TreeProblem, TreeProblemKind};
 
 use super::program::{self, ProgramError};
 use super::{Checked, FoundProgram, FoundRunner, requirement};
@@ -31,7 +29,7 @@ pub fn check_with(
     runners: &RunnerSet,
 ) -> Result<Checked, Error> {
     let (tree, repaired) = intact_tree(store, manifest)?;
-    derived_again(&tree, manifest)?;
+    derived_again(store, manifest)?;
     let mut missing = requirement::unmet(&manifest.requires, settings);
     let mut warnings = Vec::new();
     let programs = programs(manifest, &tree, settings, &mut missing, &mut warnings);
@@ -50,38 +48,61 @@ pub fn check_with(
     })
 }
 
-/// The tree of a snapshot, every file re-hashed just now, and what had to be put right for it.
+/// The tree of a snapshot, every file re-hashed just now, and what had to be put right for it, as
+/// sentences.
 ///
 /// A tree that is absent is made; a file that is changed, missing, too many or of another mode is
 /// set aside and made again from the store's blobs. Where a blob is damaged too, the failure has
 /// the code `verification_failed` and nothing of the tree may be used.
 pub fn intact_tree(store: &Store, manifest: &Manifest) -> Result<(PathBuf, Vec<String>), Error> {
+    let tree = store.tree_path(&manifest.address());
+    let problems = match store.verify_tree(manifest) {
+        Ok(problems) if problems.is_empty() => return Ok((tree, Vec::new())),
+        Ok(problems) => problems,
+        // Something else stands in the tree's place: repairing sets it aside.
+        Err(StoreError::Misplaced { .. }) => Vec::new(),
+        Err(error) => return Err(error.into()),
+    };
     let lease = store.lease()?;
-    let tree = store.materialise(&lease, manifest)?;
-    let problems = store.verify_tree(manifest)?;
-    if problems.is_empty() {
-        return Ok((tree, Vec::new()));
+    let lost = store.repair_tree(&lease, manifest)?;
+    if !lost.is_empty() {
+        return Err(changed(manifest, &lost.iter().map(SkillPath::to_string).collect::<Vec<_>>()));
     }
-    let absent = store.repair_tree(&lease, manifest)?;
-    let left = if absent.is_empty() { store.verify_tree(manifest)? } else { problems.clone() };
+    let left = store.verify_tree(manifest)?;
     if !left.is_empty() {
-        return Err(changed(manifest, &left));
+        return Err(changed(manifest, &left.into_iter().map(|one| one.path).collect::<Vec<_>>()));
     }
-    Ok((tree, problems.into_iter().map(|problem| escape(&problem.path)).collect()))
+    let was_absent = problems.len() == manifest.files.len()
+        && problems.iter().all(|problem| problem.kind == TreeProblemKind::Missing);
+    let notices = if was_absent { Vec::new() } else { problems.iter().map(put_right).collect() };
+    Ok((tree, notices))
 }
 
-fn changed(manifest: &Manifest, problems: &[TreeProblem]) -> Error {
+fn put_right(problem: &TreeProblem) -> String {
+    let path = escape(&problem.path);
+    let what = match problem.kind {
+        TreeProblemKind::Extra => {
+            return format!("`{path}` is no file of the skill and has been set aside");
+        }
+        TreeProblemKind::Modified => "was changed",
+        TreeProblemKind::Missing => "was missing",
+        TreeProblemKind::Mode => "had another mode",
+    };
+    format!("`{path}` {what} and has been made whole again from the store")
+}
+
+fn changed(manifest: &Manifest, paths: &[String]) -> Error {
     const SHOWN: usize = 5;
-    let paths: Vec<String> =
-        problems.iter().take(SHOWN).map(|problem| format!("`{}`", escape(&problem.path))).collect();
-    let more = problems.len().saturating_sub(SHOWN);
+    let shown: Vec<String> =
+        paths.iter().take(SHOWN).map(|path| format!("`{}`", escape(path))).collect();
+    let more = paths.len().saturating_sub(SHOWN);
     let others = if more == 0 { String::new() } else { format!(" and {more} more") };
     let message = format!(
         "the snapshot of `{}` {} on this machine is not what was signed ({}{others}), and the \
          store has no intact copy of it",
         manifest.name,
         manifest.version,
-        paths.join(", ")
+        shown.join(", ")
     );
     Error::new(Kind::Verification, "verification_failed", message)
         .with_hint("`skillpkg verify --repair` fetches it again")
@@ -89,29 +110,11 @@ fn changed(manifest: &Manifest, problems: &[TreeProblem]) -> Error {
 
 /// Derives the manifest from the files again and compares: a manifest cannot claim capabilities
 /// that the files do not declare, nor hide any.
-fn derived_again(tree: &Path, manifest: &Manifest) -> Result<(), Error> {
-    let files = DirectoryTree::open(tree).map_err(|error| {
-        let message = format!("cannot read the tree of `{}`: {error}", manifest.name);
-        Error::new(Kind::Failed, "store_failed", message)
-    })?;
-    let identity = Identity { name: manifest.name.clone(), version: manifest.version.clone() };
-    let again = |rules| -> Result<Derived, Faults> {
-        derive(&files, manifest.files.clone(), &identity, rules)
-    };
-    let strict = again(Rules::Strict);
-    if strict.as_ref().is_ok_and(|derived| derived.manifest == *manifest) {
-        return Ok(());
-    }
-    let compatible = again(Rules::Compatible);
-    if compatible.is_ok_and(|derived| derived.manifest == *manifest) {
-        return Ok(());
-    }
-    strict.map_err(|faults| Error { kind: Kind::Verification, ..Error::from(faults) })?;
-    let message = format!(
-        "the manifest of `{}` {} does not list what its files declare",
-        manifest.name, manifest.version
-    );
-    Err(Error::new(Kind::Verification, "manifest_refused", message))
+fn derived_again(store: &Store, manifest: &Manifest) -> Result<(), Error> {
+    let files = store.open_tree(manifest)?;
+    verify_derived(&files, manifest)
+        .map(|_| ())
+        .map_err(|faults| Error { kind: Kind::Verification, ..Error::from(faults) })
 }
 
 fn programs(

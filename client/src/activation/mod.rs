@@ -49,7 +49,7 @@ pub struct Checked {
     pub runners: Vec<FoundRunner>,
     /// What is worth telling, though nothing is refused for it.
     pub warnings: Vec<Diagnostic>,
-    /// Files of the tree that were not as they should be and were made whole from the store, or
-    /// set aside: worth telling.
+    /// Files of the tree that were not as they should be and were made whole again from the store,
+    /// or set aside, as sentences: worth telling.
     pub repaired: Vec<String>,
 }
