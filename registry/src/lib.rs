@@ -22,3 +22,4 @@ pub mod search;
 pub mod server;
 pub mod skills;
 pub mod state;
+pub mod upkeep;

@@ -102,14 +102,19 @@ impl Registry {
         }))
     }
 
-    /// The right to receive one upload.
+    /// The right to one upload; refused where none is free for too long.
     pub async fn upload_permit(&self) -> Answer<OwnedSemaphorePermit> {
-        turn(&self.uploads).await
+        let turn = Arc::clone(&self.uploads).acquire_owned();
+        match tokio::time::timeout(PATIENCE, turn).await {
+            Ok(turn) => turn.map_err(|error| Refusal::internal(&error)),
+            Err(_) => Err(Refusal::unavailable("too many publishes at once; try again", 5)),
+        }
     }
 
-    /// The right to verify one archive.
+    /// The right to verify one archive; those that have one are done soon.
     pub async fn verification_permit(&self) -> Answer<OwnedSemaphorePermit> {
-        turn(&self.verifications).await
+        let turn = Arc::clone(&self.verifications).acquire_owned();
+        turn.await.map_err(|error| Refusal::internal(&error))
     }
 
     /// Marks a step of a publish.
@@ -119,10 +124,4 @@ impl Registry {
             None => Ok(()),
         }
     }
-}
-
-async fn turn(turns: &Arc<Semaphore>) -> Answer<OwnedSemaphorePermit> {
-    let busy = || Refusal::unavailable("too many publishes at once; try again", 5);
-    let turn = tokio::time::timeout(PATIENCE, Arc::clone(turns).acquire_owned());
-    turn.await.map_err(|_| busy())?.map_err(|_| busy())
 }

@@ -1,10 +1,12 @@
 //! The commands of an operator.
 
+mod gc;
 mod output;
 mod scope;
 mod serve;
 mod token;
 mod user;
+mod verify;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,6 +14,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use skillpkg_registry::accounts::AccountError;
 use skillpkg_registry::data::DataError;
+use skillpkg_registry::upkeep::UpkeepError;
 
 /// Serves skills, and manages who may publish them.
 #[derive(Debug, Parser)]
@@ -34,6 +37,10 @@ enum Command {
     /// Tokens of any account
     #[command(subcommand)]
     Token(token::Token),
+    /// Compare every row with the bytes that it names
+    Verify(verify::Verify),
+    /// Remove objects that no row names
+    Gc(gc::Gc),
 }
 
 /// Where the registry keeps everything.
@@ -64,6 +71,9 @@ enum Failure {
     /// The database.
     #[error("the database failed: {0}")]
     Database(#[from] sqlx::Error),
+    /// `verify` and `gc`.
+    #[error(transparent)]
+    Upkeep(#[from] UpkeepError),
     /// Anything of the system's.
     #[error("{doing}: {source}")]
     Io {
@@ -89,12 +99,14 @@ impl Failure {
             Self::Account(AccountError::NotAMember { .. }) => "not_a_member",
             Self::Account(AccountError::LastScopeOwner { .. }) => "last_owner",
             Self::Account(_) | Self::Database(_) => "database_failed",
+            Self::Upkeep(_) => "upkeep_failed",
             Self::Io { .. } => "io_failed",
         }
     }
 }
 
-/// Runs a command; the code is 0 where it was done, 1 where it failed.
+/// Runs a command; the code is 0 where it was done, 1 where it failed, 2 where it was not understood,
+/// 3 where `verify` found something wrong.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
     output::start_log();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -110,6 +122,8 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
             Command::User(user) => (user.run().await, user.json()),
             Command::Scope(scope) => (scope.run().await, scope.json()),
             Command::Token(token) => (token.run().await, token.json()),
+            Command::Verify(verify) => (verify.run().await, verify.json()),
+            Command::Gc(gc) => (gc.run().await, gc.json()),
         }
     });
     match answer {

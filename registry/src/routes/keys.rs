@@ -2,8 +2,9 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use skillpkg_schema::signature::{KeyId, PublicKey};
-use skillpkg_schema::wire::{AddKey, Keys, Problem};
+use skillpkg_schema::wire::{AddKey, Key, Keys, Problem};
 
 use super::extract::{Identified, Json};
 use crate::accounts::keys;
@@ -38,7 +39,8 @@ pub(super) async fn list(State(registry): State<Registry>, caller: Caller) -> An
     tag = "account",
     request_body = AddKey,
     responses(
-        (status = 200, body = Keys, description = "The keys as they are now"),
+        (status = 201, body = Key, description = "It is registered"),
+        (status = 200, body = Key, description = "It was already"),
         (status = "4XX", body = Problem, content_type = "application/problem+json"),
     ),
     security(("token" = [])),
@@ -47,14 +49,14 @@ pub(super) async fn add(
     State(registry): State<Registry>,
     caller: Caller,
     Json(asked): Json<AddKey>,
-) -> Answer<Json<Keys>> {
+) -> Answer<Response> {
     let account = caller.account()?.account_id;
     let key = PublicKey::from_pem(&asked.pem)
         .map_err(|error| Refusal::new(Code::InvalidKey, error.to_string()))?;
     let mut write = registry.data.database.write().await?;
     let present = keys::of_account(&mut *write, account).await?;
     match present.iter().find(|present| present.id == key.id()) {
-        Some(own) if own.revoked.is_none() => return Ok(Json(Keys { keys: present })),
+        Some(own) if own.revoked.is_none() => return Ok(Json(own).into_response()),
         Some(_) => {
             let detail = format!("the key {} is revoked; make another", key.id());
             return Err(Refusal::new(Code::KeyRevoked, detail));
@@ -69,9 +71,11 @@ pub(super) async fn add(
         let detail = format!("the key {} is registered by another account", key.id());
         return Err(Refusal::new(Code::KeyTaken, detail));
     }
-    let keys = keys::of_account(&mut *write, account).await?;
+    let added = keys::of_account(&mut *write, account).await?;
+    let added = added.into_iter().find(|added| added.id == key.id());
     write.commit().await?;
-    Ok(Json(Keys { keys }))
+    let added = added.ok_or_else(|| Refusal::internal(&"a key that was added is not there"))?;
+    Ok((StatusCode::CREATED, Json(added)).into_response())
 }
 
 /// Revokes a key: nothing is published under it any more, and what was stays as it is.

@@ -156,16 +156,17 @@ pub async fn publish(
     request: Request,
     body: Body,
 ) -> Answer<PublishAnswer> {
-    let received = {
-        let _permit = registry.upload_permit().await?;
-        receive::receive(body, &registry.data.temporary(), registry.options.pace).await?
-    };
+    // Held to the end: what waits to be verified takes as much disk as what is being received.
+    let upload = registry.upload_permit().await?;
+    let received =
+        receive::receive(body, &registry.data.temporary(), registry.options.pace).await?;
     registry.at(Step::Received)?;
     // From here on it runs to its end, whether or not whoever asked still waits: so that what is
     // committed is never left out of the cache's knowledge.
     let (registry, credential) = (registry.clone(), Arc::clone(credential));
     crate::server::to_the_end(async move {
-        let _permit = registry.verification_permit().await?;
+        let _upload = upload;
+        let _verification = registry.verification_permit().await?;
         let keys = verify::signing_keys(&registry, &credential, request.offered).await?;
         let verified = verify::verify(received, request, keys).await?;
         registry.at(Step::Verified)?;

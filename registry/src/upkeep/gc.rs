@@ -1,0 +1,140 @@
+//! Removes objects that no row names: what a publish that was cut short has left.
+
+use std::fs;
+use std::path::Path as FilePath;
+use std::time::{Duration, SystemTime};
+
+use futures_util::TryStreamExt as _;
+use jiff::Timestamp;
+use object_store::ObjectMeta;
+use serde::Serialize;
+
+use super::UpkeepError;
+use crate::blobs::Kind;
+use crate::data::Data;
+use crate::database::Write;
+
+/// Objects looked at under one hold of the write lock.
+const AT_ONCE: usize = 50;
+
+/// What was removed, or would be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Removal {
+    /// Objects removed.
+    pub removed: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Objects that no row names, and that are too young to be removed.
+    pub young: u64,
+}
+
+/// Removes the objects that no row names and that are at least as old as `age`; with `dry_run`
+/// removes none, and answers what it would.
+///
+/// Safe while a registry serves: objects are removed under the write lock alone, and a publish makes
+/// sure under the same lock that what it names is still there. The age spares the publishes that
+/// are under way the trouble of starting over.
+pub async fn remove_orphans(
+    data: &Data,
+    age: Duration,
+    dry_run: bool,
+) -> Result<Removal, UpkeepError> {
+    let mut removal = Removal::default();
+    for prefix in Kind::ALL.map(Kind::prefix).into_iter().chain(["staging"]) {
+        let mut objects = data.blobs.list(prefix).try_chunks(AT_ONCE);
+        while let Some(objects) = objects.try_next().await.map_err(|error| error.1)? {
+            remove_batch(data, &objects, age, dry_run, &mut removal).await?;
+        }
+    }
+    if !dry_run {
+        let directory = data.objects();
+        let partial = tokio::task::spawn_blocking(move || remove_partial(&directory, age)).await;
+        let (removed, bytes) = partial.map_err(std::io::Error::other)??;
+        removal.removed += removed;
+        removal.bytes += bytes;
+    }
+    Ok(removal)
+}
+
+async fn remove_batch(
+    data: &Data,
+    objects: &[ObjectMeta],
+    age: Duration,
+    dry_run: bool,
+    removal: &mut Removal,
+) -> Result<(), UpkeepError> {
+    let mut write = data.database.write().await?;
+    for object in objects {
+        if is_named(&mut write, object).await? {
+            continue;
+        }
+        if !is_old(object, age) {
+            removal.young += 1;
+            continue;
+        }
+        if !dry_run {
+            data.blobs.delete(&object.location).await?;
+        }
+        removal.removed += 1;
+        removal.bytes += object.size;
+    }
+    write.commit().await?;
+    Ok(())
+}
+
+/// Whether a row names the object; what is no object of any digest is named by none.
+async fn is_named(write: &mut Write, object: &ObjectMeta) -> Result<bool, sqlx::Error> {
+    let Some((kind, digest)) = Kind::of_key(&object.location) else { return Ok(false) };
+    let query = match kind {
+        Kind::Archive => "SELECT 1 FROM versions WHERE archive = $1",
+        Kind::Manifest => "SELECT 1 FROM versions WHERE address = $1",
+        Kind::File => "SELECT 1 FROM blobs WHERE sha256 = $1",
+    };
+    let named: Option<i64> =
+        sqlx::query_scalar(query).bind(digest.to_string()).fetch_optional(&mut **write).await?;
+    Ok(named.is_some())
+}
+
+fn is_old(object: &ObjectMeta, age: Duration) -> bool {
+    let since = Timestamp::now().as_second() - object.last_modified.timestamp();
+    u64::try_from(since).is_ok_and(|since| since >= age.as_secs())
+}
+
+/// Removes what a put to local files has left that was killed midway: `DIGEST#NUMBER`, which the
+/// object store itself does not show.
+fn remove_partial(directory: &FilePath, age: Duration) -> std::io::Result<(u64, u64)> {
+    let (mut removed, mut bytes) = (0, 0);
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            let (beneath, beneath_bytes) = remove_partial(&entry.path(), age)?;
+            removed += beneath;
+            bytes += beneath_bytes;
+        } else if kind.is_file() && is_partial(&entry.file_name().to_string_lossy()) {
+            let Ok(metadata) = entry.metadata() else { continue };
+            let since = SystemTime::now().duration_since(metadata.modified()?).unwrap_or_default();
+            if since >= age && fs::remove_file(entry.path()).is_ok() {
+                removed += 1;
+                bytes += metadata.len();
+            }
+        }
+    }
+    Ok((removed, bytes))
+}
+
+fn is_partial(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    name.split_once('#').is_some_and(|(_, number)| is_number(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_object_store_hides_is_partial() {
+        assert!(is_partial("abcd#1") && is_partial("abcd#12"));
+        assert!(!is_partial("abcd") && !is_partial("abcd#") && !is_partial("abcd#x"));
+    }
+}

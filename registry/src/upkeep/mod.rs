@@ -1,0 +1,22 @@
+//! What an operator runs beside a registry that serves: comparing rows with bytes, and removing
+//! what no row names.
+
+mod gc;
+mod verify;
+
+pub use gc::{Removal, remove_orphans};
+pub use verify::{Damage, DamageKind, Report, verify};
+
+/// Why upkeep ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum UpkeepError {
+    /// The database.
+    #[error("the database failed: {0}")]
+    Database(#[from] sqlx::Error),
+    /// The blob storage.
+    #[error("the blob storage failed: {0}")]
+    Blobs(#[from] object_store::Error),
+    /// Reading or removing failed.
+    #[error("reading or removing failed: {0}")]
+    Io(#[from] std::io::Error),
+}
