@@ -14,9 +14,10 @@ use skillpkg_registry::data::{Claim, Data};
 use skillpkg_registry::server;
 use skillpkg_registry::state::{Options, Registry};
 use skillpkg_schema::address::Digests;
-use skillpkg_schema::manifest::{FileEntry, MANIFEST_SCHEMA, Manifest, Mode, Requires};
+use skillpkg_schema::manifest::{FileEntry, Identity, Manifest, Mode, derive};
 use skillpkg_schema::signature::{Envelope, SigningKey, sign_release};
-use skillpkg_schema::skill::Dialect;
+use skillpkg_schema::skill::Rules;
+use skillpkg_schema::tree::MemoryTree;
 use skillpkg_schema::wire::{Problem, PublishAnswer};
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 use tempfile::TempDir;
@@ -211,21 +212,12 @@ impl Skill {
             .collect();
         files
             .sort_by(|one, other| one.path.as_str().as_bytes().cmp(other.path.as_str().as_bytes()));
-        Manifest {
-            schema: MANIFEST_SCHEMA.to_owned(),
-            name: self.name.clone(),
-            version: self.version.clone(),
-            description: format!("Keeps the list of {}.", self.name),
-            license: None,
-            dialect: Dialect::Agent,
-            files,
-            tools: Vec::new(),
-            resources: Vec::new(),
-            scripts: Vec::new(),
-            programs: Vec::new(),
-            requires: Requires::default(),
-            metadata: serde_json::Map::new(),
+        let mut tree = MemoryTree::default();
+        for (path, executable, bytes) in &self.files {
+            tree.insert(path.as_str(), *executable, bytes.as_slice());
         }
+        let identity = Identity { name: self.name.clone(), version: self.version.clone() };
+        derive(&tree, files, &identity, Rules::Strict).unwrap().manifest
     }
 
     pub(crate) fn pack(&self, author: &Author) -> Packed {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 
 use skillpkg_schema::address::Digests;
+use skillpkg_schema::manifest::verify_derived;
 use skillpkg_schema::signature::{Envelope, KeyId, PublicKey, ReleaseError, verify_release};
 use skillpkg_schema::wire::Key;
 use skillpkg_schema::{Diagnostic, Manifest};
@@ -105,6 +106,10 @@ fn verify_blocking(received: Received, request: &Request, keys: &SigningKeys) ->
     let mut faults = Vec::new();
     identity(&manifest, request, &mut faults);
     described(&manifest, &mut faults);
+    // What the manifest claims is what its files say: no tool, script or permission beside them.
+    if let Err(found) = verify_derived(&staged, &manifest) {
+        faults.extend(found.into_diagnostics());
+    }
     let signed = verify_release(
         &envelope,
         &manifest.name,
@@ -131,7 +136,7 @@ fn verify_blocking(received: Received, request: &Request, keys: &SigningKeys) ->
         (refused, _) => {
             faults.extend(refused.map(|(_, fault)| fault));
             let detail = match faults.as_slice() {
-                [one] => one.message.clone(),
+                [one] => one.to_string(),
                 many => format!("{} faults were found", many.len()),
             };
             Err(Refusal::new(Code::ArchiveRefused, detail).with_faults(faults))
