@@ -22,8 +22,8 @@ pub const MAX_CONTRACT_BYTES: usize = 262_144;
 /// Most bytes of a manifest: 5,000 files with the longest of paths take 2.5 MiB.
 pub const MAX_MANIFEST_BYTES: usize = 4 * 1024 * 1024;
 /// Most values in a manifest, counted as commas, colons and opening brackets. 5,000 files are some
-/// 60,000; beyond them a text of two bytes a value would cost many times its length in memory.
-pub const MAX_MANIFEST_VALUES: usize = 200_000;
+/// 55,000; a text of two bytes a value would cost many times its length in memory.
+pub const MAX_MANIFEST_VALUES: usize = 100_000;
 /// Most bytes of a signature envelope.
 pub const MAX_ENVELOPE_BYTES: usize = 64 * 1024;
 /// Most bytes of arguments of one call.

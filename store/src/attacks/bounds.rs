@@ -55,6 +55,17 @@ pub(super) fn add(corpus: &mut Corpus) -> io::Result<()> {
         "amplified/long-text",
         &with(&{ [b"\"metadata\":{\"a\":\"".as_slice(), &vec![b'a'; 4 << 20], b"\"}"].concat() }),
     )?;
+    // As much as is taken at all.
+    corpus.manifest(
+        "amplified-most/objects",
+        &with(format!("\"metadata\":{{\"a\":[{}\"\"]}}", "{\"\":\"\"},".repeat(33_000)).as_bytes()),
+    )?;
+    corpus.manifest(
+        "amplified-most/text",
+        &with(&{
+            [b"\"metadata\":{\"a\":\"".as_slice(), &vec![b'a'; (4 << 20) - 4096], b"\"}"].concat()
+        }),
+    )?;
     let empty = |count: usize| {
         let entry = r#"{"blake3":"af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262","mode":"644","path":"PATH","sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855","size":0},"#;
         let files: String =

@@ -35,7 +35,7 @@ pub(super) fn add(corpus: &mut Corpus) -> io::Result<()> {
         ("manifest-shape/version", with("\"version\":\"1.0.0\"", "\"version\":\"latest\"")),
         ("manifest-shape/deep", {
             let nested =
-                format!("\"metadata\":{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+                format!("\"metadata\":{{\"a\":{}{}}}", "[".repeat(40_000), "]".repeat(40_000));
             with("\"metadata\":{}", &nested)
         }),
         ("manifest-version/next", with("skillpkg.manifest/1", "skillpkg.manifest/2")),

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod constants;
+mod decode;
 mod expected;
 mod extensions;
 mod frame;
@@ -19,10 +20,10 @@ mod truncation;
 
 use std::io;
 
+pub use decode::{check, check_stream, decode, framed, tar_stream};
 pub use expected::{Expected, RefusedBy, expectations};
 pub use sample::{Collected, SIGNING_KEY, Sample, SampleError};
 
-use frame::Settings;
 use tar::Entries;
 
 /// An archive and what must become of it.
@@ -82,7 +83,7 @@ impl Corpus {
 
     /// Adds the archive of a stream, in an honest frame.
     fn stream(&mut self, name: impl Into<String>, stream: &[u8]) -> io::Result<()> {
-        self.archive(name, frame::compress(stream, Settings::default())?);
+        self.archive(name, framed(stream)?);
         Ok(())
     }
 

@@ -9,11 +9,11 @@ use skillpkg_schema::skill::Rules;
 use skillpkg_schema::tree::MemoryTree;
 use skillpkg_store::attacks::{self, Attack, RefusedBy, SIGNING_KEY, Sample};
 
-use crate::support::{small, unpack};
+use crate::support::small;
 
 fn check(attack: &Attack) -> Result<(), String> {
     let expected = &attack.expected;
-    match (unpack(&attack.archive), expected.refused_by) {
+    match (attacks::decode(&attack.archive), expected.refused_by) {
         (Err(error), RefusedBy::Reader) => {
             let (code, message) = (error.code(), error.to_string());
             let mentions = expected.mentions.as_deref().unwrap_or_default();

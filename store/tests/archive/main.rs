@@ -2,5 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod attacks;
+mod memory;
+mod properties;
 mod round_trip;
 mod support;

@@ -5,8 +5,9 @@ use std::io::{self, Read};
 use skillpkg_schema::address::Digests;
 use skillpkg_schema::manifest::FileEntry;
 use skillpkg_store::archive::{self, ArchiveError, Bounds, Reader, Sink};
+use skillpkg_store::attacks;
 
-use crate::support::{path, small, unpack};
+use crate::support::{path, small};
 
 #[test]
 fn an_archive_is_read_as_it_was_written() {
@@ -17,7 +18,7 @@ fn an_archive_is_read_as_it_was_written() {
     })
     .unwrap();
     assert_eq!(written, Digests::of(&bytes));
-    assert_eq!(unpack(&bytes).unwrap(), (sample, written));
+    assert_eq!(attacks::decode(&bytes).unwrap(), (sample, written));
 }
 
 #[test]
