@@ -302,7 +302,40 @@ fn hex_value(digit: u8) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn an_address_is_read_as_it_is_written_and_nothing_panics(
+            text in "(sha256|blake3|SHA256|)(:|)[0-9a-fA-F]{63,65}|\\PC{0,80}",
+            bytes in any::<[u8; DIGEST_BYTES]>(),
+        ) {
+            if let Ok(address) = text.parse::<ContentAddress>() {
+                prop_assert_eq!(address.to_string(), text);
+            }
+            for algorithm in [Algorithm::Sha256, Algorithm::Blake3] {
+                let address = ContentAddress::new(algorithm, bytes);
+                prop_assert_eq!(address.to_string().parse(), Ok(address));
+                prop_assert_eq!(serde_json::from_str(&serde_json::to_string(&address).unwrap()).ok(), Some(address));
+            }
+        }
+
+        #[test]
+        fn content_in_pieces_has_the_digests_of_the_whole(
+            pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..100), 0..6),
+        ) {
+            let mut hasher = Hasher::new();
+            for piece in &pieces {
+                hasher.update(piece);
+            }
+            let whole = pieces.concat();
+            prop_assert_eq!(hasher.finish(), Digests::of(&whole));
+            prop_assert_eq!(Digests::of_reader(whole.as_slice()).unwrap(), Digests::of(&whole));
+            prop_assert!(Digests::of(&whole).blake3.address().matches(&whole));
+        }
+    }
 
     #[test]
     fn an_address_is_read_as_it_is_written() {

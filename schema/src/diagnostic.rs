@@ -199,13 +199,16 @@ fn push_escaped(escaped: &mut String, character: char) {
     }
 }
 
-/// Control, format, bidirectional, zero-width, tag and variation-selector characters.
+/// Control characters, line separators, and every character that Unicode lets a display leave out
+/// (`Default_Ignorable_Code_Point`): bidirectional, zero-width, filler, tag, variation selector.
 pub fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(character,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// The candidate nearest to `wanted`, when it is near enough to offer.
@@ -253,7 +256,26 @@ fn distance(left: &str, right: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn what_was_escaped_holds_nothing_to_escape_and_is_short(text in any::<String>()) {
+            let escaped = escape(&text);
+            prop_assert!(!escaped.chars().any(is_unprintable));
+            let longest = 200 * "\\u{10ffff}".len() + 1;
+            prop_assert!(escaped.chars().count() <= longest);
+            prop_assert_eq!(escape(&escape_whole(&text)), escape(&escape_whole(&escape_whole(&text))));
+        }
+
+        #[test]
+        fn a_text_is_nearest_to_itself(text in ".{1,40}", others in prop::collection::vec(".{0,40}", 0..5)) {
+            let candidates = others.iter().chain([&text]).map(String::as_str);
+            prop_assert_eq!(nearest(&text, candidates), Some(text.as_str()));
+        }
+    }
 
     #[test]
     fn a_diagnostic_shows_place_message_and_hint() {

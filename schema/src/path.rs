@@ -66,7 +66,10 @@ impl SkillPath {
     /// The text under which two paths are one file on a file system that folds case.
     pub fn folded(&self) -> String {
         use unicode_normalization::UnicodeNormalization as _;
-        caseless::default_case_fold_str(&self.0).nfc().collect()
+        // Folding is of decomposed text (Unicode 3.13, canonical caseless matching): composed, an
+        // iota subscript would hide from it.
+        let decomposed: String = self.0.nfd().collect();
+        caseless::default_case_fold_str(&decomposed).nfc().collect()
     }
 
     /// Where a ustar header divides the path into prefix and name: the first `/` that leaves a name
@@ -210,10 +213,39 @@ pub fn check_path_set<'a>(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn path(text: &str) -> SkillPath {
         text.parse().unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn a_path_is_read_as_it_is_written_and_nothing_panics(text in any::<String>()) {
+            if let Ok(path) = text.parse::<SkillPath>() {
+                prop_assert_eq!(path.to_string(), text);
+            }
+        }
+
+        #[test]
+        fn every_path_taken_is_relative_and_means_one_file(
+            text in "([a-cA-C.é/\\\\: ~]|[.]{2}|CON|nul){1,12}",
+        ) {
+            let Ok(path) = text.parse::<SkillPath>() else { return Ok(()) };
+            let parts: Vec<&str> = text.split('/').collect();
+            prop_assert!(parts.iter().all(|part| !part.is_empty() && *part != "." && *part != ".."));
+            prop_assert!(!text.contains(['\\', ':']));
+            let folded: SkillPath = path.folded().parse().unwrap();
+            prop_assert_eq!(folded.folded(), path.folded());
+            let parents: Vec<&str> = path.parents().collect();
+            prop_assert_eq!(parents.len() + 1, parts.len());
+            let split = path.ustar_split();
+            prop_assert!(split <= 155 && text.len() - split <= 101);
+            let pair = [path.clone(), path];
+            prop_assert!(check_path_set(&pair).is_err());
+        }
     }
 
     #[test]
@@ -274,9 +306,15 @@ mod tests {
 
     #[test]
     fn a_set_holds_one_file_a_folded_path() {
-        for (left, right) in
-            [("README.md", "readme.MD"), ("ß", "ss"), ("a", "a/b"), ("A/x", "a/y"), ("x", "x")]
-        {
+        for (left, right) in [
+            ("README.md", "readme.MD"),
+            ("ß", "ss"),
+            ("a", "a/b"),
+            ("A/x", "a/y"),
+            ("x", "x"),
+            ("\u{1fb4}", "\u{386}\u{345}"),
+            ("\u{17f}", "S"),
+        ] {
             let paths = [path(left), path(right)];
             assert!(check_path_set(&paths).is_err(), "{left} and {right} were taken");
         }

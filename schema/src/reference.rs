@@ -141,7 +141,20 @@ text_serde!(Reference);
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn a_reference_is_written_so_that_it_reads_the_same(
+            text in "([a-z]{1,3}/)?[a-z0-9]{1,4}(@([\\^~=<>]{0,2} ?[0-9*x]{1,2}(\\.[0-9*]{1,2}){0,2}(-[a-z0-9]{1,3})?(, ?<[0-9])?|latest))?|\\PC{0,20}",
+        ) {
+            if let Ok(reference) = text.parse::<Reference>() {
+                prop_assert_eq!(reference.to_string().parse(), Ok(reference));
+            }
+        }
+    }
 
     fn version(text: &str) -> Version {
         text.parse().unwrap()

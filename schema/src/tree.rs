@@ -209,6 +209,10 @@ impl Tree for MemoryTree {
             };
             names.insert(name.to_owned(), entry);
         }
+        // A directory in memory is there because of what it holds.
+        if names.is_empty() && !directory.is_empty() {
+            return Err(io::Error::from(io::ErrorKind::NotFound));
+        }
         Ok(names.into_iter().collect())
     }
 

@@ -73,7 +73,24 @@ text_serde!(Version);
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn a_version_is_read_as_it_is_written_and_nothing_panics(
+            text in "[0-9]{1,3}(\\.[0-9]{1,20}){0,3}([-+][a-z0-9.-]{0,9}){0,2}|\\PC{0,20}",
+        ) {
+            if let Ok(version) = text.parse::<Version>() {
+                prop_assert_eq!(version.to_string(), text.clone());
+            }
+            if let Ok(version) = Version::parse_lenient(&text) {
+                prop_assert!(version.to_string().starts_with(&text));
+                prop_assert_eq!(version.to_string().parse(), Ok(version));
+            }
+        }
+    }
 
     #[test]
     fn short_versions_are_filled_with_zeros() {

@@ -82,8 +82,10 @@ macro_rules! name {
 
             /// What two names that a reader would take for one another share: a registry gives a
             /// key to one name only.
+            ///
+            /// `_` reads as `-`, `0` as `o`, `1` as `l`.
             pub fn collision_key(&self) -> String {
-                self.0.replace('_', "-")
+                self.0.replace('_', "-").replace('0', "o").replace('1', "l")
             }
         }
 
@@ -173,7 +175,40 @@ text_serde!(QualifiedName);
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn a_name_is_read_as_it_is_written_and_nothing_panics(text in "[a-zA-Z0-9_/@. -]{0,70}|\\PC{0,20}") {
+            if let Ok(name) = text.parse::<SkillName>() {
+                prop_assert_eq!(name.to_string(), text.clone());
+                prop_assert_eq!(nearest_legal(&text), text.contains('_').then(|| text.replace('_', "-")));
+            }
+            if let Ok(name) = text.parse::<QualifiedName>() {
+                prop_assert_eq!(name.to_string(), text.clone());
+                let wire = QualifiedName::from_wire(name.wire_scope(), name.name().as_str());
+                prop_assert_eq!(wire, Ok(name));
+            }
+        }
+
+        #[test]
+        fn an_offered_name_is_a_legal_one(text in any::<String>()) {
+            if let Some(name) = nearest_legal(&text) {
+                prop_assert!(name.parse::<SkillName>().is_ok());
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_read_alike_share_a_key() {
+        let key = |text: &str| text.parse::<SkillName>().unwrap().collision_key();
+        for (one, other) in [("a-b", "a_b"), ("t00l", "tool"), ("mai1", "mail")] {
+            assert_eq!(key(one), key(other));
+        }
+        assert_ne!(key("tool-2"), key("tool-3"));
+    }
 
     #[test]
     fn names_are_lowercase_words() {
