@@ -10,13 +10,13 @@ pub mod error;
 pub mod host;
 pub mod install;
 pub mod keys;
+mod private_file;
 pub mod project;
 pub mod registry;
 pub mod resource;
 pub mod runner;
 pub mod settings;
 pub mod state;
-mod whole_file;
 
 pub use error::{Error, Kind};
 pub use settings::Settings;

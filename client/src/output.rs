@@ -77,6 +77,16 @@ impl Output {
         }
     }
 
+    /// Tells a diagnostic, as an error or a warning.
+    pub(crate) fn tell(self, one: &Diagnostic) {
+        match one.severity {
+            Severity::Warning => self.warn(&one.to_string()),
+            Severity::Error => {
+                let _ = writeln!(anstream::stderr(), "{}: {one}", style("error", Style::Error));
+            }
+        }
+    }
+
     /// Whether a person is there to ask.
     pub(crate) fn can_ask(self) -> bool {
         self.input && !self.json && io::stdin().is_terminal() && io::stderr().is_terminal()

@@ -1,9 +1,15 @@
 //! `skillpkg check`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use skillpkg::Error;
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::skill::{Dialect, Rules, Skill, SkillFile};
+use skillpkg_schema::{Diagnostic, Faults, QualifiedName, Severity, SkillName, Version};
+use skillpkg_store::pack::{PackOptions, Packing};
 
+use crate::commands::{agent_rules, subject};
 use crate::context::Context;
 
 /// Tell every error and warning of skills.
@@ -17,8 +23,152 @@ pub(crate) struct Arguments {
     compat: bool,
 }
 
+/// What was found in one directory.
+#[derive(Debug, Serialize)]
+struct Checked {
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    ok: bool,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// The answer; a failure has the shape of every failure beside its own.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    ok: bool,
+    skills: &'a [Checked],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<serde_json::Value>,
+}
+
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let directories = match arguments.directories.as_slice() {
+        [] => vec![PathBuf::from(".")],
+        some => some.to_vec(),
+    };
+    let rules = if arguments.compat { Rules::Compatible } else { Rules::Strict };
+    let mut skills = Vec::with_capacity(directories.len());
+    for directory in &directories {
+        let checked = check(directory, rules);
+        tell(context, &checked)?;
+        skills.push(checked);
+    }
+    let ok = skills.iter().all(|skill| skill.ok);
+    let error = skills.iter().find_map(first_error);
+    context.output.json(&Report { ok, skills: &skills, error })?;
+    Ok(u8::from(!ok))
+}
+
+fn check(directory: &Path, rules: Rules) -> Checked {
+    let path = directory.to_string_lossy().into_owned();
+    let skill = match subject::open_directory(directory) {
+        Ok(tree) => Skill::read(&tree, rules),
+        Err(error) => Err(Diagnostic::error(&error.code, error.message).into()),
+    };
+    let (name, diagnostics) = match skill {
+        Err(faults) => (None, faults.into_diagnostics()),
+        Ok(skill) => {
+            let mut told = match rules {
+                Rules::Compatible => skill.warnings,
+                // What is packed is checked as it is packed.
+                Rules::Strict => packed(directory, &skill.file).unwrap_or_else(|faults| {
+                    with_missing(faults.into_diagnostics(), skill.warnings)
+                }),
+            };
+            told.extend(identity(&skill.file));
+            if skill.file.dialect == Dialect::Agent {
+                told.extend(agent_rules::check(&skill.file, directory));
+            }
+            (Some(skill.file.name), told)
+        }
+    };
+    let ok = diagnostics.iter().all(|one| one.severity != Severity::Error);
+    Checked { path, name, ok, diagnostics }
+}
+
+/// What packing would say. The name and the version may be given when it is packed, and stand in
+/// for themselves here.
+fn packed(directory: &Path, file: &SkillFile) -> Result<Vec<Diagnostic>, Faults> {
+    let options = stand_in(file);
+    Packing::plan(directory, &options).map(|packing| packing.warnings().to_vec())
+}
+
+/// Options under which a skill is packed whatever its frontmatter says of name and version.
+pub(crate) fn stand_in(file: &SkillFile) -> PackOptions {
+    let name = file.name.parse::<SkillName>().or_else(|_| "unnamed".parse()).ok();
+    let version = file.version.as_deref().and_then(|text| Version::parse_lenient(text).ok());
+    let version = version.or_else(|| "0.0.0".parse().ok());
+    PackOptions { name: name.map(QualifiedName::from), version, allow_secrets: false }
+}
+
+/// Warns of a name or a version with which the skill cannot be published as it is.
+fn identity(file: &SkillFile) -> Vec<Diagnostic> {
+    let mut told = Vec::new();
+    if let Err(error) = file.name.parse::<SkillName>() {
+        told.push(
+            Diagnostic::warning("name_not_publishable", error.to_string())
+                .with_hint("it can be published with `--name`"),
+        );
+    }
+    match file.version.as_deref().map(Version::parse_lenient) {
+        Some(Ok(_)) => {}
+        Some(Err(error)) => told.push(
+            Diagnostic::warning("version_not_publishable", error.to_string())
+                .with_hint("it can be published with `--version`"),
+        ),
+        None => {
+            let where_to = match file.dialect {
+                Dialect::Hard => "`version: 1.0.0`",
+                Dialect::Agent => "`version: \"1.0.0\"` under `metadata`",
+            };
+            told.push(
+                Diagnostic::warning("version_missing", "the frontmatter gives no version")
+                    .with_hint(format!("write {where_to}, or publish with `--version`")),
+            );
+        }
+    }
+    told.into_iter().map(|one| one.in_file("SKILL.md")).collect()
+}
+
+/// `told`, and of `warnings` those that it lacks.
+fn with_missing(mut told: Vec<Diagnostic>, warnings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    for warning in warnings {
+        if !told.contains(&warning) {
+            told.push(warning);
+        }
+    }
+    told
+}
+
+fn tell(context: &Context, checked: &Checked) -> Result<(), Error> {
+    let directory = checked.path.trim_end_matches('/');
+    for one in &checked.diagnostics {
+        let file = one.file.as_deref().map_or_else(
+            || directory.to_owned(),
+            |file| if directory == "." { file.to_owned() } else { format!("{directory}/{file}") },
+        );
+        context.output.tell(&Diagnostic { file: Some(file), ..one.clone() });
+    }
+    let count =
+        |severity| checked.diagnostics.iter().filter(|one| one.severity == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let counted = |count: usize, what: &str| match count {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        _ => Some(format!("{count} {what}s")),
+    };
+    let found: Vec<String> =
+        [counted(errors, "error"), counted(warnings, "warning")].into_iter().flatten().collect();
+    let found = if found.is_empty() { "ok".to_owned() } else { found.join(", ") };
+    context.output.text(&format!("{}: {found}", escape(&checked.path)))
+}
+
+/// The `error` of the first directory that has one.
+fn first_error(checked: &Checked) -> Option<serde_json::Value> {
+    let error = checked.diagnostics.iter().find(|one| one.severity == Severity::Error)?;
+    let mut error = Error::from(Faults::from(error.clone()));
+    error.faults.clear();
+    error.to_json().get("error").cloned()
 }

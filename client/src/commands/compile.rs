@@ -1,7 +1,10 @@
 //! `skillpkg compile`.
 
+use serde_json::json;
 use skillpkg::Error;
+use skillpkg_schema::skill::compile;
 
+use crate::commands::subject::Subject;
 use crate::context::Context;
 
 /// Print the system text of a skill.
@@ -14,6 +17,13 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let skill = Subject::find(context, arguments.what.as_deref())?.skill_file()?;
+    let system = compile(&skill);
+    context.output.exact(&system)?;
+    context.output.json(&json!({
+        "name": skill.name,
+        "system": system,
+        "rendered": skill.rendered,
+    }))?;
+    Ok(0)
 }

@@ -1,7 +1,9 @@
 //! `skillpkg completions`.
 
+use clap::CommandFactory as _;
 use skillpkg::Error;
 
+use crate::commands::CommandLine;
 use crate::context::Context;
 
 /// Print the completions of a shell.
@@ -14,6 +16,9 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let mut script = Vec::new();
+    let mut command = CommandLine::command();
+    clap_complete::generate(arguments.shell, &mut command, "skillpkg", &mut script);
+    context.output.exact(&String::from_utf8_lossy(&script))?;
+    Ok(0)
 }

@@ -1,8 +1,13 @@
 //! `skillpkg init`.
 
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
-use skillpkg::Error;
+use serde_json::json;
+use skillpkg::{Error, Kind};
+use skillpkg_schema::SkillName;
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::name::nearest_legal;
 
 use crate::context::Context;
 
@@ -17,8 +22,115 @@ pub(crate) struct Arguments {
     hard: bool,
 }
 
+/// One file of a new skill.
+struct NewFile {
+    path: &'static str,
+    text: String,
+}
+
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let directory = arguments.directory.unwrap_or_else(|| PathBuf::from("."));
+    let failed = |path: &Path, error: std::io::Error| {
+        Error::new(Kind::Failed, "not_written", error.to_string()).in_file(path.to_string_lossy())
+    };
+    std::fs::create_dir_all(&directory).map_err(|error| failed(&directory, error))?;
+    let name = name_of(&directory)?;
+    let files = if arguments.hard { hard_skill(&name) } else { agent_skill(&name) };
+    for file in &files {
+        let path = directory.join(file.path);
+        if path.symlink_metadata().is_ok() {
+            let message = "it is there already, and nothing is overwritten";
+            return Err(Error::new(Kind::Failed, "already_there", message)
+                .in_file(path.to_string_lossy())
+                .with_hint("name a new directory: `skillpkg init my-skill`"));
+        }
+    }
+    for file in &files {
+        let path = directory.join(file.path);
+        std::fs::File::create_new(&path)
+            .and_then(|mut new| new.write_all(file.text.as_bytes()))
+            .map_err(|error| failed(&path, error))?;
+    }
+    let shown = escape(&directory.to_string_lossy());
+    context.output.talk(&format!("Made the skill `{name}` in `{shown}`."));
+    context.output.talk(&format!("Edit `{shown}/SKILL.md`, then: skillpkg check {shown}"));
+    context.output.json(&json!({
+        "name": name.as_str(),
+        "version": "0.1.0",
+        "dialect": if arguments.hard { "hard" } else { "agent" },
+        "path": directory.to_string_lossy(),
+        "files": files.iter().map(|file| file.path).collect::<Vec<_>>(),
+    }))?;
+    Ok(0)
+}
+
+/// The directory's name where it is a legal one, else the nearest.
+fn name_of(directory: &Path) -> Result<SkillName, Error> {
+    let real = directory.canonicalize().ok();
+    let called = real.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let tries = [
+        Some(called.to_string()),
+        nearest_legal(&called),
+        Some(format!("{called}-skill")),
+        Some("my-skill".to_owned()),
+    ];
+    tries.into_iter().flatten().find_map(|text| text.parse().ok()).ok_or_else(|| {
+        let message = format!("`{}` can be made no name", escape(&called));
+        Error::new(Kind::Failed, "name_refused", message)
+    })
+}
+
+fn agent_skill(name: &SkillName) -> Vec<NewFile> {
+    let text = format!(
+        "\
+---
+name: {name}
+description: Explains what this skill is for. Use when somebody asks for an example of a skill.
+metadata:
+  version: \"0.1.0\"
+---
+
+# {name}
+
+Write here what an agent should know and do. Keep it short: what is needed only sometimes goes into
+a file of its own under `references/`, named here so that it is read when it is needed.
+"
+    );
+    vec![NewFile { path: "SKILL.md", text }]
+}
+
+fn hard_skill(name: &SkillName) -> Vec<NewFile> {
+    let text = format!(
+        "\
+---
+skill: {name}
+description: Greets somebody by name. Use when somebody wants to be greeted.
+version: 0.1.0
+includes: hello.sh
+---
+
+Greet whoever asks to be greeted, once.
+
+```tool
+id: hello
+description: greet somebody
+params:
+  name:
+    type: string
+    description: whom to greet
+run: sh hello.sh $name
+```
+
+What the tool prints is the greeting: pass it on as it is.
+"
+    );
+    let script = "\
+#!/bin/sh
+# Greets whoever is named by the first argument.
+set -eu
+printf 'Hello, %s.\\n' \"$1\"
+"
+    .to_owned();
+    vec![NewFile { path: "SKILL.md", text }, NewFile { path: "hello.sh", text: script }]
 }

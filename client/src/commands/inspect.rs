@@ -1,7 +1,20 @@
 //! `skillpkg inspect`.
 
-use skillpkg::Error;
+use std::io::{self, Read};
+use std::path::Path;
 
+use skillpkg::Error;
+use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
+use skillpkg_schema::manifest::FileEntry;
+use skillpkg_schema::skill::parse;
+use skillpkg_schema::{SkillName, Version};
+use skillpkg_store::archive::Sink;
+use skillpkg_store::pack::{PackOptions, Packing};
+
+use crate::commands::check::stand_in;
+use crate::commands::inspection::Inspection;
+use crate::commands::packed;
+use crate::commands::subject::{Subject, read_directory};
 use crate::context::Context;
 
 /// Tell what a skill carries: tools, programs, files, resources, scripts.
@@ -14,6 +27,72 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let inspection = match Subject::find(context, arguments.what.as_deref())? {
+        Subject::Directory(directory) => of_directory(&directory)?,
+        Subject::Archive(path) => of_archive(&path)?,
+        Subject::Installed(snapshot) => {
+            let mut inspection = Inspection::of(snapshot.manifest)?;
+            add_skill_file(&mut inspection, &snapshot.skill_file)?;
+            inspection
+        }
+    };
+    context.output.text(&inspection.text())?;
+    context.output.warn_all(&inspection.warnings);
+    context.output.json(&inspection)?;
+    Ok(0)
+}
+
+/// What would be packed, whether or not it could be published as it is.
+fn of_directory(directory: &Path) -> Result<Inspection, Error> {
+    let skill = read_directory(directory)?;
+    let options = PackOptions { allow_secrets: true, ..stand_in(&skill.file) };
+    let packing = Packing::plan(directory, &options)?;
+    let mut inspection = Inspection::of(packing.manifest().clone())?;
+    inspection.name.clone_from(&skill.file.name);
+    let version = skill.file.version.as_deref();
+    inspection.version = version.map(|text| {
+        Version::parse_lenient(text).map_or_else(|_| text.to_owned(), |known| known.to_string())
+    });
+    let is_identity = skill.file.name.parse::<SkillName>().is_ok()
+        && version.is_some_and(|text| Version::parse_lenient(text).is_ok());
+    if !is_identity {
+        (inspection.address, inspection.blake3) = (None, None);
+    }
+    inspection.includes = skill.file.includes.unwrap_or_default();
+    inspection.included = skill.included.iter().map(ToString::to_string).collect();
+    inspection.warnings = packing.warnings().to_vec();
+    Ok(inspection)
+}
+
+/// What an archive holds, every byte of it checked against its manifest.
+fn of_archive(path: &Path) -> Result<Inspection, Error> {
+    let mut skill_file = SkillFileAlone(Vec::new());
+    let read = packed::read(path, &mut skill_file)?;
+    let mut inspection = Inspection::of(read.manifest)?;
+    inspection.key_ids = Some(read.envelope.key_ids().collect());
+    add_skill_file(&mut inspection, &skill_file.0)?;
+    Ok(inspection)
+}
+
+/// Keeps `SKILL.md` and lets the rest pass.
+struct SkillFileAlone(Vec<u8>);
+
+impl Sink for SkillFileAlone {
+    fn file(&mut self, entry: &FileEntry, content: &mut dyn Read) -> io::Result<()> {
+        if entry.path.as_str() == "SKILL.md" {
+            content.take(MAX_SKILL_FILE_BYTES + 1).read_to_end(&mut self.0)?;
+        }
+        Ok(())
+    }
+}
+
+/// Adds what stands in `SKILL.md` alone.
+fn add_skill_file(inspection: &mut Inspection, bytes: &[u8]) -> Result<(), Error> {
+    let file = parse(bytes, "SKILL.md")?;
+    inspection.warnings = file.warnings;
+    if let Some(includes) = file.includes {
+        inspection.includes = includes;
+        inspection.included = inspection.other_files();
+    }
+    Ok(())
 }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use skillpkg::Error;
+use serde_json::json;
+use skillpkg::{Error, keys};
+use skillpkg_schema::diagnostic::escape;
 
 use crate::context::Context;
 
@@ -17,6 +19,19 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let path = arguments.output.unwrap_or_else(|| keys::default_path(&context.settings.home));
+    let public = keys::generate(&path)?;
+    let shown = path.to_string_lossy();
+    context.output.talk(&format!(
+        "Made a signing key in `{}`. Keep a copy of it: who loses it signs with another, which \
+         everybody is told.",
+        escape(&shown)
+    ));
+    context.output.text(&public.id().to_string())?;
+    context.output.json(&json!({
+        "id": public.id(),
+        "path": shown,
+        "public_key": public.to_pem(),
+    }))?;
+    Ok(0)
 }

@@ -2,8 +2,13 @@
 
 use std::path::PathBuf;
 
-use skillpkg::Error;
+use serde_json::json;
+use skillpkg::registry::Registry;
+use skillpkg::{Error, Kind, keys};
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::wire::Key;
 
+use crate::commands::account;
 use crate::context::Context;
 
 /// Tell the signing keys there are, and which the account has.
@@ -18,13 +23,16 @@ pub(crate) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Action {
     /// Tell the keys on this machine and those that the account has
+    #[command(after_help = "Example: skillpkg keys list --json")]
     List,
     /// Register a public key with the account; the default key's where no file is given
+    #[command(after_help = "Example: skillpkg keys add laptop.pem")]
     Add {
         /// A PEM file of a private or a public key
         file: Option<PathBuf>,
     },
     /// Revoke a key of the account
+    #[command(after_help = "Example: skillpkg keys revoke 3b6a27bcceb6a42d")]
     Revoke {
         /// The key's id, or enough of its first digits
         id: String,
@@ -33,6 +41,104 @@ pub(crate) enum Action {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    match arguments.action.unwrap_or(Action::List) {
+        Action::List => list(context).await,
+        Action::Add { file } => add(context, file).await,
+        Action::Revoke { id } => revoke(context, &id).await,
+    }
+}
+
+async fn list(context: &Context) -> Result<u8, Error> {
+    let (mut local, broken) = keys::list(&context.settings.home)?;
+    for error in &broken {
+        context.output.warn(&error.to_string());
+    }
+    let signing = keys::signing_path(&context.settings);
+    if !local.iter().any(|key| key.path == signing)
+        && let Ok(public) = keys::public_key(&signing)
+    {
+        local.insert(0, keys::LocalKey { path: signing.clone(), public });
+    }
+    let account = match account::registry_with_token(context) {
+        Ok(registry) => Some(registry.keys().await?.keys),
+        Err(_) => None,
+    };
+    let mut lines = vec!["On this machine:".to_owned()];
+    for key in &local {
+        let signs = if key.path == signing { "  (signs)" } else { "" };
+        let path = key.path.to_string_lossy();
+        lines.push(format!("  {}  {}{signs}", key.public.id(), escape(&path)));
+    }
+    if local.is_empty() {
+        lines.push("  none; `skillpkg keygen` makes one".to_owned());
+    }
+    match &account {
+        Some(keys) => {
+            lines.push("Of the account:".to_owned());
+            lines.extend(keys.iter().map(account_line));
+            if keys.is_empty() {
+                lines.push(
+                    "  none; the first publish registers the key it is signed with".to_owned(),
+                );
+            }
+        }
+        None => context.output.detail("No registry was asked: there is none, or no token for it."),
+    }
+    context.output.text(&lines.join("\n"))?;
+    let local: Vec<_> = local
+        .iter()
+        .map(|key| {
+            json!({
+                "id": key.public.id(),
+                "path": key.path.to_string_lossy(),
+                "signs": key.path == signing,
+            })
+        })
+        .collect();
+    context.output.json(&json!({ "local": local, "account": account }))?;
+    Ok(0)
+}
+
+fn account_line(key: &Key) -> String {
+    let revoked = key.revoked.as_deref().map(|when| format!("  revoked {}", escape(when)));
+    format!("  {}  added {}{}", key.id, escape(&key.added), revoked.unwrap_or_default())
+}
+
+async fn add(context: &Context, file: Option<PathBuf>) -> Result<u8, Error> {
+    let public = match file {
+        Some(file) => keys::public_key(&file)?,
+        None => keys::signing_key(&context.settings)?.public(),
+    };
+    let key = account::registry_with_token(context)?.add_key(&public).await?;
+    context.output.talk(&format!("Registered key {} with the account.", key.id));
+    context.output.json(&key)?;
+    Ok(0)
+}
+
+async fn revoke(context: &Context, id: &str) -> Result<u8, Error> {
+    let registry = account::registry_with_token(context)?;
+    let key = find(&registry, id).await?;
+    registry.revoke_key(&key.id).await?;
+    context.output.talk(&format!("Revoked key {}: nothing it signs from now on is taken.", key.id));
+    context.output.json(&json!({ "id": key.id, "revoked": true }))?;
+    Ok(0)
+}
+
+/// The account's key whose id starts with `digits`.
+async fn find(registry: &Registry, digits: &str) -> Result<Key, Error> {
+    let keys = registry.keys().await?.keys;
+    let mut matching = keys.into_iter().filter(|key| key.id.to_string().starts_with(digits));
+    let shown = escape(digits);
+    let hint = "`skillpkg keys list` tells the account's keys";
+    match (matching.next(), matching.next()) {
+        (Some(key), None) if !digits.is_empty() => Ok(key),
+        (Some(_), _) => {
+            let message = format!("`{shown}` is the start of more than one key's id");
+            Err(Error::new(Kind::Usage, "key_ambiguous", message).with_hint(hint))
+        }
+        (None, _) => {
+            let message = format!("the account has no key whose id starts with `{shown}`");
+            Err(Error::new(Kind::Failed, "key_not_found", message).with_hint(hint))
+        }
+    }
 }

@@ -1,6 +1,8 @@
 //! The commands: one a file.
 
+mod account;
 mod activate;
+mod agent_rules;
 mod call;
 mod cat;
 mod check;
@@ -8,9 +10,12 @@ mod compile;
 mod completions;
 mod contract;
 mod deactivate;
+mod exact_version;
 mod gc;
 mod init;
+mod input;
 mod inspect;
+mod inspection;
 mod install;
 mod keygen;
 mod keys;
@@ -19,11 +24,14 @@ mod login;
 mod logout;
 mod owner;
 mod pack;
+mod packed;
+mod packing;
 mod publish;
 mod remove;
 mod resolve;
 mod search;
 mod show;
+mod subject;
 mod sync;
 mod unyank;
 mod update;

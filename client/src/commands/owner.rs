@@ -1,7 +1,12 @@
 //! `skillpkg owner`.
 
-use skillpkg::Error;
+use serde_json::json;
+use skillpkg::registry::Registry;
+use skillpkg::{Error, Kind};
+use skillpkg_schema::QualifiedName;
+use skillpkg_schema::diagnostic::escape;
 
+use crate::commands::account;
 use crate::context::Context;
 
 /// Tell, add or remove who may publish a skill.
@@ -16,11 +21,13 @@ pub(crate) struct Arguments {
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Action {
     /// Tell the owners
+    #[command(after_help = "Example: skillpkg owner list waitlist")]
     List {
         /// The skill
         name: String,
     },
     /// Add an owner
+    #[command(after_help = "Example: skillpkg owner add waitlist bob")]
     Add {
         /// The skill
         name: String,
@@ -28,6 +35,7 @@ pub(crate) enum Action {
         account: String,
     },
     /// Remove an owner, never the last
+    #[command(after_help = "Example: skillpkg owner remove waitlist bob")]
     Remove {
         /// The skill
         name: String,
@@ -38,6 +46,34 @@ pub(crate) enum Action {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let (name, owners) = match arguments.action {
+        Action::List { name } => {
+            let name = read_name(&name)?;
+            let owners = Registry::for_settings(&context.settings, &name)?.owners(&name).await?;
+            (name, owners)
+        }
+        Action::Add { name, account } => {
+            let name = read_name(&name)?;
+            let owners = account::registry_of(context, &name)?.add_owner(&name, &account).await?;
+            context.output.talk(&format!("{} is an owner of {name}.", escape(&account)));
+            (name, owners)
+        }
+        Action::Remove { name, account } => {
+            let name = read_name(&name)?;
+            let registry = account::registry_of(context, &name)?;
+            let owners = registry.remove_owner(&name, &account).await?;
+            context.output.talk(&format!("{} is no longer an owner of {name}.", escape(&account)));
+            (name, owners)
+        }
+    };
+    let lines: Vec<String> = owners.owners.iter().map(|owner| escape(owner)).collect();
+    context.output.text(&lines.join("\n"))?;
+    context.output.json(&json!({ "name": name, "owners": owners.owners }))?;
+    Ok(0)
+}
+
+fn read_name(text: &str) -> Result<QualifiedName, Error> {
+    text.parse().map_err(|error: skillpkg_schema::name::NameError| {
+        Error::new(Kind::Usage, "invalid_name", error.to_string())
+    })
 }

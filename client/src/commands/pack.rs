@@ -1,10 +1,14 @@
 //! `skillpkg pack`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use skillpkg::Error;
+use serde_json::json;
+use skillpkg::{Error, Kind, keys};
+use skillpkg_schema::Manifest;
+use skillpkg_schema::diagnostic::escape;
 
 use crate::commands::PackingArguments;
+use crate::commands::packing::{self, ShownArchive};
 use crate::context::Context;
 
 /// Write the signed archive of a skill.
@@ -23,6 +27,44 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let options = packing::options(&arguments.packing)?;
+    let directory = packing::source(&arguments.packing);
+    let plan = packing::plan(context, &directory, &options)?;
+    if arguments.list {
+        return list(context, plan.manifest());
+    }
+    let key = keys::signing_key(&context.settings)?;
+    let target = arguments.output.unwrap_or_else(|| {
+        let manifest = plan.manifest();
+        PathBuf::from(format!("{}-{}.skill.tar.zst", manifest.name.name(), manifest.version))
+    });
+    let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let (file, archive) = packing::write(&plan, &key, parent.unwrap_or(Path::new(".")))?;
+    // Renamed into place: whoever reads the file sees a whole archive or the one before.
+    file.persist(&target).map_err(|error| {
+        Error::new(Kind::Failed, "not_written", error.error.to_string())
+            .in_file(target.to_string_lossy())
+    })?;
+    let shown = ShownArchive::new(plan.manifest(), &archive, &target);
+    context.output.talk(&format!(
+        "Packed {} {} ({} files), signed with key {}.",
+        shown.name,
+        shown.version,
+        plan.manifest().files.len(),
+        key.public().id().short()
+    ));
+    context.output.text(&escape(&shown.path))?;
+    context.output.json(&shown)?;
+    Ok(0)
+}
+
+fn list(context: &Context, manifest: &Manifest) -> Result<u8, Error> {
+    let paths: Vec<&str> = manifest.files.iter().map(|file| file.path.as_str()).collect();
+    context.output.text(&paths.join("\n"))?;
+    context.output.json(&json!({
+        "name": manifest.name,
+        "version": manifest.version,
+        "files": manifest.files,
+    }))?;
+    Ok(0)
 }

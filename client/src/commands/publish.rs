@@ -1,8 +1,21 @@
 //! `skillpkg publish`.
 
-use skillpkg::Error;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 
-use crate::commands::PackingArguments;
+use serde::Serialize;
+use skillpkg::registry::Registry;
+use skillpkg::settings::registry_text;
+use skillpkg::{Error, Kind, keys};
+use skillpkg_schema::Manifest;
+use skillpkg_schema::address::Digests;
+use skillpkg_schema::manifest::FileEntry;
+use skillpkg_schema::signature::{KeyId, PublicKey, verify_release};
+use skillpkg_schema::wire::PublishAnswer;
+use skillpkg_store::archive::Sink;
+
+use crate::commands::packing::{self, ShownArchive};
+use crate::commands::{PackingArguments, packed};
 use crate::context::Context;
 
 /// Check, pack, sign and upload a skill.
@@ -16,8 +29,163 @@ pub(crate) struct Arguments {
     dry_run: bool,
 }
 
+/// A signed archive, ready to go.
+struct Ready {
+    manifest: Manifest,
+    archive: Digests,
+    file: PathBuf,
+    key: Option<PublicKey>,
+    /// Keeps the file of a directory's archive until it is sent.
+    _temporary: Option<tempfile::NamedTempFile>,
+}
+
+#[derive(Serialize)]
+struct Published {
+    #[serde(flatten)]
+    archive: ShownArchive,
+    registry: Option<String>,
+    log_index: Option<u64>,
+    created: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_registered: Option<KeyId>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+}
+
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let source = packing::source(&arguments.packing);
+    let ready = if source.is_file() {
+        from_archive(context, &arguments.packing, &source)?
+    } else {
+        from_directory(context, &arguments.packing, &source)?
+    };
+    let archive = ShownArchive::new(&ready.manifest, &ready.archive, &source);
+    let (name, version) = (&ready.manifest.name, &ready.manifest.version);
+    if arguments.dry_run {
+        let registry = context.settings.registry_for(name).ok();
+        let registry = registry.map(|choice| registry_text(&choice.url).to_owned());
+        let at = registry.as_deref().map_or_else(String::new, |url| format!(" to {url}"));
+        context
+            .output
+            .talk(&format!("{name} {version} is ready to publish{at}: nothing was sent."));
+        let (log_index, created, key_registered, dry_run) = (None, false, None, true);
+        context.output.json(&Published {
+            archive,
+            registry,
+            log_index,
+            created,
+            key_registered,
+            dry_run,
+        })?;
+        return Ok(0);
+    }
+    let registry = Registry::for_settings(&context.settings, name)?;
+    let url = registry_text(registry.url()).to_owned();
+    if !registry.has_token() {
+        let message = format!("publishing needs a token, and there is none for {url}");
+        return Err(Error::new(Kind::Refused, "unauthorized", message).with_hint(format!(
+            "`skillpkg login --registry {url}` keeps one; its operator makes one with \
+             `skillpkg-registry user add`"
+        )));
+    }
+    let answer = registry.publish(name, version, &ready.file, ready.key.as_ref()).await?;
+    if answer.address != archive.address || answer.version != *version {
+        let message = format!(
+            "the registry at `{url}` says that it published {} {}, which is not what was sent",
+            answer.version, answer.address
+        );
+        return Err(Error::new(Kind::Verification, "answer_mismatch", message));
+    }
+    tell(context, &answer, &url);
+    context.output.json(&Published {
+        archive: ShownArchive { archive: answer.archive, size: answer.size, ..archive },
+        registry: Some(url),
+        log_index: answer.log_index,
+        created: answer.created,
+        key_registered: answer.key_registered,
+        dry_run: false,
+    })?;
+    Ok(0)
+}
+
+fn tell(context: &Context, answer: &PublishAnswer, url: &str) {
+    let output = context.output;
+    if let Some(key) = &answer.key_registered {
+        output.talk(&format!(
+            "Registered key {} with your account: it was the account's first publish. A further \
+             key needs `skillpkg keys add`.",
+            key.short()
+        ));
+    }
+    let (name, version) = (&answer.name, &answer.version);
+    if answer.created {
+        output.talk(&format!("Published {name} {version} to {url} as {}.", answer.address));
+    } else {
+        output.talk(&format!(
+            "{name} {version} was at {url} already, with exactly this content: nothing changed."
+        ));
+    }
+}
+
+fn from_directory(
+    context: &Context,
+    arguments: &PackingArguments,
+    directory: &Path,
+) -> Result<Ready, Error> {
+    let plan = packing::plan(context, directory, &packing::options(arguments)?)?;
+    let key = keys::signing_key(&context.settings)?;
+    let (file, archive) = packing::write(&plan, &key, &std::env::temp_dir())?;
+    Ok(Ready {
+        manifest: plan.manifest().clone(),
+        archive,
+        file: file.path().to_path_buf(),
+        key: Some(key.public()),
+        _temporary: Some(file),
+    })
+}
+
+/// An archive is published as it was packed: its name, version and signature are in it.
+fn from_archive(
+    context: &Context,
+    arguments: &PackingArguments,
+    file: &Path,
+) -> Result<Ready, Error> {
+    let options = packing::options(arguments)?;
+    let read = packed::read(file, &mut Nothing)?;
+    let manifest = read.manifest;
+    let differs = options.name.is_some_and(|name| name != manifest.name)
+        || options.version.is_some_and(|version| version != manifest.version);
+    if differs {
+        let message = format!(
+            "the archive is signed as {} {}, and stays so",
+            manifest.name, manifest.version
+        );
+        return Err(Error::new(Kind::Usage, "archive_named", message)
+            .with_hint("pack its directory again with `--name` and `--version`"));
+    }
+    // Whoever publishes what somebody else packed has no key of it, and needs none.
+    let key = keys::signing_key(&context.settings).ok().map(|key| key.public());
+    let key = key.filter(|key| read.envelope.key_ids().any(|id| id == key.id()));
+    if let Some(key) = &key {
+        let (name, version) = (&manifest.name, &manifest.version);
+        let keys = std::slice::from_ref(key);
+        verify_release(&read.envelope, name, version, &manifest.address(), keys).map_err(
+            |error| {
+                Error::new(Kind::Verification, "signature_refused", error.to_string())
+                    .in_file(file.to_string_lossy())
+            },
+        )?;
+    }
+    let file = file.to_path_buf();
+    Ok(Ready { manifest, archive: read.archive, file, key, _temporary: None })
+}
+
+/// Keeps nothing: the reader checks all the same.
+struct Nothing;
+
+impl Sink for Nothing {
+    fn file(&mut self, _: &FileEntry, _: &mut dyn Read) -> io::Result<()> {
+        Ok(())
+    }
 }

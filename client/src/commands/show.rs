@@ -1,7 +1,17 @@
 //! `skillpkg show`.
 
-use skillpkg::Error;
+use std::fmt::Write as _;
 
+use serde::Serialize;
+use skillpkg::registry::Registry;
+use skillpkg::settings::registry_text;
+use skillpkg::{Error, Kind};
+use skillpkg_schema::diagnostic::{escape, nearest};
+use skillpkg_schema::signature::{KeyId, PublicKey, verify_release};
+use skillpkg_schema::wire::{Document, VersionEntry};
+use skillpkg_schema::{QualifiedName, Reference, Requirement, Version};
+
+use crate::commands::inspection::Inspection;
 use crate::context::Context;
 
 /// Tell everything known about one skill.
@@ -12,8 +22,154 @@ pub(crate) struct Arguments {
     reference: String,
 }
 
+/// Who signed a version.
+#[derive(Debug, Serialize)]
+struct Signer {
+    account: Option<String>,
+    key: KeyId,
+}
+
+#[derive(Debug, Serialize)]
+struct Shown<'a> {
+    registry: &'a str,
+    private: bool,
+    published: &'a str,
+    archive: String,
+    size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    yanked: Option<&'a str>,
+    signers: Vec<Signer>,
+    versions: &'a [VersionEntry],
+    #[serde(flatten)]
+    inspection: Inspection,
+}
+
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let reference: Reference = arguments.reference.parse().map_err(
+        |error: skillpkg_schema::reference::ReferenceError| {
+            Error::new(Kind::Usage, "invalid_reference", error.to_string())
+        },
+    )?;
+    let registry = Registry::for_settings(&context.settings, &reference.name)?;
+    let Some(document) = registry.document(&reference.name).await? else {
+        return Err(not_found(&registry, &reference.name).await);
+    };
+    let entry = pick(&document, reference.requirement.as_ref())?;
+    let (manifest, envelope) =
+        tokio::try_join!(registry.manifest(&entry.address), registry.signatures(&entry.address))?;
+    if manifest.name != document.name || manifest.version != entry.version {
+        let message = format!(
+            "the manifest at {} is that of {} {}, not of {} {}",
+            entry.address, manifest.name, manifest.version, document.name, entry.version
+        );
+        return Err(Error::new(Kind::Verification, "answer_mismatch", message));
+    }
+    let keys: Vec<PublicKey> =
+        document.keys.iter().filter_map(|key| PublicKey::from_pem(&key.pem).ok()).collect();
+    let signed = verify_release(&envelope, &document.name, &entry.version, &entry.address, &keys)
+        .map_err(|error| {
+        Error::new(Kind::Verification, "signature_refused", error.to_string())
+    })?;
+    let signers: Vec<Signer> = signed.into_iter().map(|key| signer(&document, key)).collect();
+    let shown = Shown {
+        registry: registry_text(registry.url()),
+        private: document.private,
+        published: &entry.published,
+        archive: entry.archive.to_string(),
+        size: entry.size,
+        yanked: entry.yanked.as_ref().map(|yank| yank.reason.as_str()),
+        signers,
+        versions: &document.versions,
+        inspection: Inspection::of(manifest)?,
+    };
+    context.output.text(&text(&shown))?;
+    context.output.json(&shown)?;
+    Ok(0)
+}
+
+fn signer(document: &Document, key: KeyId) -> Signer {
+    let account = document.keys.iter().find(|one| one.id == key).map(|one| one.account.clone());
+    Signer { account, key }
+}
+
+/// The newest version that the requirement allows. What is shown is not installed: where nothing
+/// else will do, a pre-release or a yanked one is shown, and said to be one.
+fn pick<'a>(
+    document: &'a Document,
+    requirement: Option<&Requirement>,
+) -> Result<&'a VersionEntry, Error> {
+    let allowed = |entry: &&VersionEntry| match requirement {
+        None | Some(Requirement::Latest) => true,
+        Some(Requirement::Address(address)) => {
+            entry.address == *address || entry.blake3 == *address
+        }
+        Some(requirement) => requirement.matches(&entry.version, &entry.address),
+    };
+    let rank = |entry: &&VersionEntry| {
+        (entry.yanked.is_none(), !entry.version.is_prerelease(), entry.version.clone())
+    };
+    document.versions.iter().filter(allowed).max_by_key(rank).ok_or_else(|| {
+        let mut versions: Vec<&Version> =
+            document.versions.iter().map(|entry| &entry.version).collect();
+        versions.sort();
+        let newest: Vec<String> = versions.iter().rev().take(10).map(ToString::to_string).collect();
+        let message = match requirement {
+            Some(requirement) => format!("{} has no version `{requirement}`", document.name),
+            None => format!("{} has no version", document.name),
+        };
+        let error = Error::new(Kind::Failed, "version_not_found", message);
+        if newest.is_empty() {
+            error
+        } else {
+            error.with_hint(format!("there are {}", newest.join(", ")))
+        }
+    })
+}
+
+/// Says that there is no such skill, and offers the nearest name there is.
+async fn not_found(registry: &Registry, name: &QualifiedName) -> Error {
+    let url = registry_text(registry.url());
+    let message = format!("there is no skill `{name}` at {url} that you may read");
+    let error = Error::new(Kind::Failed, "skill_not_found", message);
+    let words = name.name().as_str().replace(['-', '_'], " ");
+    let found = match registry.search(&words, 20).await {
+        Ok(found) => found.skills.iter().map(|hit| hit.name.to_string()).collect(),
+        Err(_) => Vec::new(),
+    };
+    match nearest(&name.to_string(), found.iter().map(String::as_str)) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => error.with_hint("`skillpkg search` finds skills by words"),
+    }
+}
+
+fn text(shown: &Shown<'_>) -> String {
+    let mut text = shown.inspection.text();
+    let _ = write!(text, "\n\nRegistry\n  {}", shown.registry);
+    if shown.private {
+        text.push_str(" (private)");
+    }
+    let published = escape(shown.published);
+    let _ = write!(text, "\n  published {published}, archive of {} bytes", shown.size);
+    if let Some(reason) = shown.yanked {
+        let _ = write!(text, "\n  YANKED: {}", escape(reason));
+    }
+    text.push_str("\n\nSigned by");
+    for signer in &shown.signers {
+        let account = signer.account.as_deref().map_or_else(|| "nobody known".to_owned(), escape);
+        let _ = write!(text, "\n  {account} with key {}", signer.key);
+    }
+    text.push_str("\n\nVersions");
+    for entry in shown.versions.iter().rev() {
+        let yanked =
+            entry.yanked.as_ref().map(|yank| format!("  yanked: {}", escape(&yank.reason)));
+        let _ = write!(
+            text,
+            "\n  {}  {}{}",
+            entry.version,
+            escape(&entry.published),
+            yanked.unwrap_or_default()
+        );
+    }
+    text
 }

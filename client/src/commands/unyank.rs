@@ -1,7 +1,9 @@
 //! `skillpkg unyank`.
 
+use serde_json::json;
 use skillpkg::Error;
 
+use crate::commands::{account, exact_version};
 use crate::context::Context;
 
 /// Take a yank back.
@@ -14,6 +16,9 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let (name, version) = exact_version::read(&arguments.reference)?;
+    account::registry_of(context, &name)?.unyank(&name, &version).await?;
+    context.output.talk(&format!("{name} {version} is no longer yanked."));
+    context.output.json(&json!({ "name": name, "version": version, "yanked": false }))?;
+    Ok(0)
 }

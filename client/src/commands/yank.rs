@@ -1,8 +1,13 @@
 //! `skillpkg yank`.
 
-use skillpkg::Error;
+use serde_json::json;
+use skillpkg::{Error, Kind};
 
+use crate::commands::{account, exact_version};
 use crate::context::Context;
+
+/// Most characters of a reason.
+const MAX_REASON: usize = 500;
 
 /// Keep a version from being picked anew; who has it locked keeps it.
 #[derive(Debug, clap::Args)]
@@ -19,6 +24,21 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let (name, version) = exact_version::read(&arguments.reference)?;
+    let reason = arguments.reason.trim();
+    if !(1..=MAX_REASON).contains(&reason.chars().count()) {
+        let message = format!("a reason has 1 to {MAX_REASON} characters");
+        return Err(Error::new(Kind::Usage, "invalid_reason", message));
+    }
+    account::registry_of(context, &name)?.yank(&name, &version, reason).await?;
+    context.output.talk(&format!(
+        "Yanked {name} {version}: nobody gets it anew, who has it locked keeps it."
+    ));
+    context.output.json(&json!({
+        "name": name,
+        "version": version,
+        "yanked": true,
+        "reason": reason,
+    }))?;
+    Ok(0)
 }

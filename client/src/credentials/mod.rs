@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::private_file;
 use crate::settings::registry_text;
-use crate::whole_file::{self, Access};
 use crate::{Error, Kind};
 
 /// The format that this version reads and writes.
@@ -99,7 +99,7 @@ impl Credentials {
     fn write(&self, kept: &Kept) -> Result<(), Error> {
         let text = toml::to_string(kept)
             .map_err(|error| self.failed("credentials_unwritable", error.to_string()))?;
-        whole_file::replace(&self.path, text.as_bytes(), Access::Private)
+        private_file::replace(&self.path, text.as_bytes())
             .map_err(|error| self.failed("credentials_unwritable", error.to_string()))
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use skillpkg_schema::signature::{KeyError, PublicKey, SigningKey};
 
-use crate::whole_file::{self, Access};
+use crate::private_file;
 use crate::{Error, Kind, Settings};
 
 /// Most bytes of a key's file.
@@ -56,7 +56,7 @@ pub fn generate(path: &Path) -> Result<PublicKey, Error> {
     let failed = |error: KeyError| Error::new(Kind::Failed, "key_not_made", error.to_string());
     let key = SigningKey::generate().map_err(failed)?;
     let pem = key.to_pem().map_err(failed)?;
-    match whole_file::create(path, pem.as_bytes(), Access::Private) {
+    match private_file::create(path, pem.as_bytes()) {
         Ok(()) => Ok(key.public()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let message = "a key is there already, and what it signed is known by it";

@@ -1,23 +1,15 @@
-//! Files that appear whole or not at all.
+//! Files that appear whole or not at all, read and written by their owner alone: 0600, whatever the
+//! umask.
 
 use std::io::{self, Write as _};
 use std::path::Path;
-
-/// Who may read a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// Its owner alone: 0600, whatever the umask.
-    Private,
-    /// Everybody: 0644, whatever the umask.
-    Public,
-}
 
 /// Writes a file in place of whatever is there; a symbolic link is replaced, not followed.
 ///
 /// Written to another name in the same directory, synced and renamed: a crash leaves the old file
 /// or the new one. Directories on the way are made, for their owner alone.
-pub(crate) fn replace(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
-    let written = write(path, bytes, access)?;
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let written = write(path, bytes)?;
     written.persist(path).map_err(|error| error.error)?;
     sync_directory(path)
 }
@@ -26,8 +18,8 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], access: Access) -> io::Result<(
 /// [`io::ErrorKind::AlreadyExists`].
 ///
 /// A crash leaves no file or the whole one.
-pub(crate) fn create(path: &Path, bytes: &[u8], access: Access) -> io::Result<()> {
-    let written = write(path, bytes, access)?;
+pub(crate) fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let written = write(path, bytes)?;
     written.persist_noclobber(path).map_err(|error| error.error)?;
     sync_directory(path)
 }
@@ -39,11 +31,11 @@ fn directory_of(path: &Path) -> &Path {
     }
 }
 
-fn write(path: &Path, bytes: &[u8], access: Access) -> io::Result<tempfile::NamedTempFile> {
+fn write(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let directory = directory_of(path);
     make_directory(directory)?;
     let mut file = tempfile::Builder::new().prefix(".skillpkg-").tempfile_in(directory)?;
-    set_access(file.as_file(), access)?;
+    make_private(file.as_file())?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     Ok(file)
@@ -61,17 +53,13 @@ fn make_directory(directory: &Path) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn set_access(file: &std::fs::File, access: Access) -> io::Result<()> {
+fn make_private(file: &std::fs::File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
-    let mode = match access {
-        Access::Private => 0o600,
-        Access::Public => 0o644,
-    };
-    file.set_permissions(std::fs::Permissions::from_mode(mode))
+    file.set_permissions(std::fs::Permissions::from_mode(0o600))
 }
 
 #[cfg(not(unix))]
-fn set_access(_: &std::fs::File, _: Access) -> io::Result<()> {
+fn make_private(_: &std::fs::File) -> io::Result<()> {
     Ok(())
 }
 
@@ -101,11 +89,8 @@ mod tests {
         let (target, path) = (directory.path().join("target"), directory.path().join("file"));
         std::fs::write(&target, "theirs").unwrap();
         std::os::unix::fs::symlink(&target, &path).unwrap();
-        assert_eq!(
-            create(&path, b"ours", Access::Private).unwrap_err().kind(),
-            io::ErrorKind::AlreadyExists
-        );
-        replace(&path, b"ours", Access::Private).unwrap();
+        assert_eq!(create(&path, b"ours").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        replace(&path, b"ours").unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), b"theirs");
         assert_eq!(std::fs::read(&path).unwrap(), b"ours");
         assert!(std::fs::symlink_metadata(&path).unwrap().is_file());
@@ -113,13 +98,14 @@ mod tests {
     }
 
     #[test]
-    fn access_is_as_said_and_nothing_else_is_left() {
+    fn a_file_is_its_owners_alone_and_nothing_else_is_left() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a/b/file");
-        create(&path, b"x", Access::Private).unwrap();
+        create(&path, b"x").unwrap();
         assert_eq!((mode(&path), mode(&directory.path().join("a"))), (0o600, 0o700));
-        replace(&path, b"y", Access::Public).unwrap();
-        assert_eq!(mode(&path), 0o644);
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        replace(&path, b"y").unwrap();
+        assert_eq!(mode(&path), 0o600);
         let entries = std::fs::read_dir(path.parent().unwrap()).unwrap().count();
         assert_eq!(entries, 1);
     }

@@ -1,0 +1,101 @@
+//! What `pack` and `publish` share: options read, and a plan signed and written.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use skillpkg::{Error, Kind};
+use skillpkg_schema::address::Digests;
+use skillpkg_schema::signature::SigningKey;
+use skillpkg_schema::{Blake3Digest, ContentAddress, Manifest, QualifiedName, Version};
+use skillpkg_store::pack::{PackOptions, Packing};
+
+use crate::commands::PackingArguments;
+use crate::context::Context;
+
+/// What `--json` answers of an archive.
+#[derive(Debug, Serialize)]
+pub(crate) struct ShownArchive {
+    /// The whole name.
+    pub(crate) name: QualifiedName,
+    /// The version.
+    pub(crate) version: Version,
+    /// The snapshot by SHA-256.
+    pub(crate) address: ContentAddress,
+    /// The snapshot by BLAKE3.
+    pub(crate) blake3: ContentAddress,
+    /// The SHA-256 of the archive's bytes.
+    pub(crate) archive: ContentAddress,
+    /// How long the archive is, in bytes.
+    pub(crate) size: u64,
+    /// The file or the directory.
+    pub(crate) path: String,
+}
+
+impl ShownArchive {
+    /// Of the archive with this manifest and these digests.
+    pub(crate) fn new(manifest: &Manifest, archive: &Digests, path: &Path) -> Self {
+        Self {
+            name: manifest.name.clone(),
+            version: manifest.version.clone(),
+            address: manifest.address(),
+            blake3: Blake3Digest::of(&manifest.to_bytes()).address(),
+            archive: archive.sha256.address(),
+            size: archive.size,
+            path: path.to_string_lossy().into_owned(),
+        }
+    }
+}
+
+/// Reads `--name` and `--version`.
+pub(crate) fn options(arguments: &PackingArguments) -> Result<PackOptions, Error> {
+    let usage =
+        |error: &dyn std::fmt::Display, code| Error::new(Kind::Usage, code, error.to_string());
+    let name = arguments.name.as_deref().map(str::parse).transpose();
+    let version = arguments.version.as_deref().map(Version::parse_lenient).transpose();
+    Ok(PackOptions {
+        name: name
+            .map_err(|error: skillpkg_schema::name::NameError| usage(&error, "invalid_name"))?,
+        version: version.map_err(|error| usage(&error, "invalid_version"))?,
+        allow_secrets: arguments.allow_secrets,
+    })
+}
+
+/// The directory or the archive that is meant.
+pub(crate) fn source(arguments: &PackingArguments) -> PathBuf {
+    arguments.source.clone().unwrap_or_else(|| PathBuf::from("."))
+}
+
+/// Checks a skill and chooses its files, telling what is worth telling.
+pub(crate) fn plan(
+    context: &Context,
+    directory: &Path,
+    options: &PackOptions,
+) -> Result<Packing, Error> {
+    let packing = Packing::plan(directory, options)?;
+    context.output.warn_all(packing.warnings());
+    Ok(packing)
+}
+
+/// Signs a plan and writes its archive to a file in `directory` that is not yet at its place.
+pub(crate) fn write(
+    packing: &Packing,
+    key: &SigningKey,
+    directory: &Path,
+) -> Result<(tempfile::NamedTempFile, Digests), Error> {
+    let failed = |error: io::Error| {
+        Error::new(Kind::Failed, "not_written", error.to_string())
+            .in_file(directory.to_string_lossy())
+    };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".skillpkg-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        // An archive is no secret: as readable as any file that its author makes.
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(directory).map_err(failed)?;
+    let digests = packing.write(&packing.sign(std::slice::from_ref(key)), file.as_file_mut())?;
+    Ok((file, digests))
+}

@@ -1,0 +1,132 @@
+//! What `inspect`, `compile` and `resolve` are about: a directory, an archive or an installed skill.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use skillpkg::project::ProjectDirectory;
+use skillpkg::state::State;
+use skillpkg::{Error, Kind};
+use skillpkg_schema::diagnostic::{escape, nearest};
+use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
+use skillpkg_schema::skill::{Rules, Skill, SkillFile, parse};
+use skillpkg_schema::tree::DirectoryTree;
+use skillpkg_schema::{ContentAddress, Manifest};
+use skillpkg_store::content::{Store, StoreError};
+
+use crate::context::Context;
+
+/// The name of a skill's file.
+const SKILL_FILE: &str = "SKILL.md";
+
+/// What a command is about.
+#[derive(Debug)]
+pub(crate) enum Subject {
+    /// A skill's directory.
+    Directory(PathBuf),
+    /// A packed archive.
+    Archive(PathBuf),
+    /// A snapshot in the store.
+    Installed(Box<Snapshot>),
+}
+
+/// A snapshot of the store, its manifest re-hashed just now.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    /// The manifest.
+    pub(crate) manifest: Manifest,
+    /// The bytes of its `SKILL.md`, re-hashed just now.
+    pub(crate) skill_file: Vec<u8>,
+}
+
+impl Subject {
+    /// What `what` means: a directory or a file that is there, else an installed skill; the working
+    /// directory where it is absent.
+    pub(crate) fn find(context: &Context, what: Option<&str>) -> Result<Self, Error> {
+        let Some(what) = what else { return Ok(Self::Directory(PathBuf::from("."))) };
+        let path = Path::new(what);
+        if path.join(SKILL_FILE).exists() {
+            return Ok(Self::Directory(path.to_path_buf()));
+        }
+        if path.is_file() {
+            return Ok(if path.file_name().is_some_and(|name| name == SKILL_FILE) {
+                Self::Directory(path.parent().unwrap_or(path).to_path_buf())
+            } else {
+                Self::Archive(path.to_path_buf())
+            });
+        }
+        let installed = installed(context)?;
+        if let Some(address) = installed.get(what) {
+            return snapshot(context, address).map(Box::new).map(Self::Installed);
+        }
+        if path.is_dir() {
+            return Ok(Self::Directory(path.to_path_buf()));
+        }
+        let message = format!("`{}` is neither a directory nor an installed skill", escape(what));
+        let names = installed.keys().map(String::as_str);
+        let hint = match nearest(what, names) {
+            Some(name) => format!("did you mean `{name}`?"),
+            None => "`skillpkg list` tells the installed skills".to_owned(),
+        };
+        Err(Error::new(Kind::Failed, "not_found", message).with_hint(hint))
+    }
+
+    /// The parsed `SKILL.md`, and of a directory the checked whole.
+    ///
+    /// An archive is refused: only what lies in a directory or was verified into the store is
+    /// compiled.
+    pub(crate) fn skill_file(self) -> Result<SkillFile, Error> {
+        match self {
+            Self::Directory(directory) => Ok(read_directory(&directory)?.file),
+            Self::Installed(snapshot) => Ok(parse(&snapshot.skill_file, SKILL_FILE)?),
+            Self::Archive(path) => {
+                let shown = escape(&path.to_string_lossy());
+                let message = format!("`{shown}` is a file; expected a directory or a name");
+                Err(Error::new(Kind::Usage, "not_a_skill", message).with_hint(
+                    "`skillpkg inspect` reads archives, `skillpkg install` unpacks them",
+                ))
+            }
+        }
+    }
+}
+
+/// Reads the skill in a directory.
+pub(crate) fn read_directory(directory: &Path) -> Result<Skill, Error> {
+    Ok(Skill::read(&open_directory(directory)?, Rules::Strict)?)
+}
+
+/// Opens a skill's directory.
+pub(crate) fn open_directory(directory: &Path) -> Result<DirectoryTree, Error> {
+    DirectoryTree::open(directory).map_err(|error| {
+        let message = format!("the directory cannot be read: {error}");
+        Error::new(Kind::Failed, "unreadable", message).in_file(directory.to_string_lossy())
+    })
+}
+
+/// The snapshots of installed skills, by every name that they go by: those of the project, and of
+/// the user where the project has none of that name.
+fn installed(context: &Context) -> Result<BTreeMap<String, ContentAddress>, Error> {
+    let home = &context.settings.home;
+    let mut installed = BTreeMap::new();
+    for root in [context.settings.project.clone(), home.join("global")] {
+        if !root.is_dir() {
+            continue;
+        }
+        let directory = ProjectDirectory::open(&root)?;
+        for locked in directory.read()?.lock.skills() {
+            installed.entry(locked.name.to_string()).or_insert(locked.address);
+        }
+        for active in State::new(home).project(directory.root())?.active {
+            installed.entry(active.name.to_string()).or_insert(active.address);
+            installed.entry(active.placed_as.to_string()).or_insert(active.address);
+        }
+    }
+    Ok(installed)
+}
+
+fn snapshot(context: &Context, address: &ContentAddress) -> Result<Snapshot, Error> {
+    let store = Store::open(&context.settings.home)?;
+    let manifest = store.stored(address)?.ok_or(StoreError::Absent(*address))?.manifest;
+    let entry = manifest.file(SKILL_FILE).ok_or(StoreError::Absent(*address))?;
+    let skill_file = store.read_blob(&entry.sha256.address(), MAX_SKILL_FILE_BYTES)?;
+    Ok(Snapshot { manifest, skill_file })
+}
