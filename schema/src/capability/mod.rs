@@ -2,6 +2,7 @@
 
 mod file;
 mod name;
+mod references;
 mod script;
 
 use std::time::Duration;
