@@ -1,1 +1,251 @@
 //! What an agent host embeds: the active skills, their capabilities, and calls.
+
+mod active;
+mod arguments;
+mod call;
+mod capability;
+mod environment;
+mod error;
+mod permission;
+mod snapshot;
+
+pub use active::ActiveSkill;
+pub use arguments::Arguments;
+pub use call::{CallOptions, CallOutcome, Streams};
+pub use capability::{Capability, CapabilityKind};
+pub use error::CallError;
+pub use permission::{Permission, PermissionRequest};
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::skill::{self, Answer, Call};
+use skillpkg_schema::{ContentAddress, QualifiedName};
+use skillpkg_store::content::Store;
+
+use crate::resource::{self, Resource, ResourceError, ResourceFailure};
+use crate::runner::{RunnerSet, Script};
+use crate::state::State;
+use crate::{Error, Kind, Settings};
+use capability::Added;
+use snapshot::Snapshot;
+
+/// How a host is opened.
+#[derive(Debug, Clone)]
+pub struct HostOptions {
+    /// Where things are.
+    pub settings: Settings,
+    /// The skills of all the user's projects, in place of those of the project.
+    pub global: bool,
+    /// The runners; [`None`] for those that the settings configure.
+    pub runners: Option<RunnerSet>,
+    /// Most bytes of a resource.
+    pub maximum_resource_bytes: u64,
+}
+
+impl HostOptions {
+    /// The project's skills, with the configured runners.
+    pub fn new(settings: Settings) -> Self {
+        let maximum_resource_bytes = resource::DEFAULT_MAXIMUM_BYTES;
+        Self { settings, global: false, runners: None, maximum_resource_bytes }
+    }
+}
+
+/// The active skills of one project, their capabilities, and calls of them.
+///
+/// Which skills are active is looked up at each question, so that a host sees what `skillpkg`
+/// installs, activates and removes while it runs. Whatever is handed out or run was re-hashed just
+/// before. Everything here wants a Tokio runtime with its drivers on.
+#[derive(Debug)]
+pub struct Host {
+    settings: Settings,
+    root: PathBuf,
+    store: Store,
+    state: State,
+    runners: RunnerSet,
+    maximum_resource_bytes: u64,
+    added: BTreeMap<QualifiedName, Added>,
+}
+
+impl Host {
+    /// Opens the store and checks that exactly one runner accepts each script of an active skill.
+    pub fn open(options: HostOptions) -> Result<Self, Error> {
+        let HostOptions { settings, global, runners, maximum_resource_bytes } = options;
+        let runners = match runners {
+            Some(runners) => runners,
+            None => RunnerSet::configured(&settings)?,
+        };
+        let root = if global { settings.home.join("global") } else { settings.project.clone() };
+        let host = Self {
+            store: Store::open(&settings.home)?,
+            state: State::new(&settings.home),
+            settings,
+            root,
+            runners,
+            maximum_resource_bytes,
+            added: BTreeMap::new(),
+        };
+        host.check_runners()?;
+        Ok(host)
+    }
+
+    fn check_runners(&self) -> Result<(), Error> {
+        for active in self.state.project(&self.root)?.active {
+            let snapshot = self.snapshot(&active)?;
+            for script in snapshot.scripts()? {
+                self.runners.select(&script).map_err(|error| {
+                    let message = format!("`{}`: {error}", active.name);
+                    Error::new(Kind::Requirement, "runner_unavailable", message)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The active skills, sorted by name. A skill that was installed and not activated is none.
+    pub fn skills(&self) -> Result<Vec<ActiveSkill>, Error> {
+        let state = self.state.project(&self.root)?;
+        state
+            .active
+            .iter()
+            .map(|active| Ok(ActiveSkill::new(active, &self.snapshot(active)?.manifest)))
+            .collect()
+    }
+
+    /// The capabilities of an active skill: its tools, resources and scripts, and what the host
+    /// added to it.
+    pub fn capabilities(&self, skill: &str) -> Result<Vec<Capability>, Error> {
+        let snapshot = self.active_snapshot(skill)?;
+        self.listed(&snapshot)
+    }
+
+    fn listed(&self, snapshot: &Snapshot) -> Result<Vec<Capability>, Error> {
+        let added = self.added.get(&snapshot.manifest.name);
+        let capabilities = capability::list(&snapshot.manifest, added);
+        let twice = capabilities.iter().enumerate().find(|(position, one)| {
+            capabilities.iter().skip(position + 1).any(|other| other.name == one.name)
+        });
+        match twice {
+            Some((_, one)) => Err(name_taken(&snapshot.manifest.name, &one.name)),
+            None => Ok(capabilities),
+        }
+    }
+
+    /// The system text of an active skill, for a model without tool calling of its own: the prose,
+    /// how to call, and the catalogue of tools.
+    pub fn system_text(&self, skill: &str) -> Result<String, Error> {
+        Ok(skill::compile(&self.active_snapshot(skill)?.skill_file()?))
+    }
+
+    /// The prose of an active skill, for a model with tool calling of its own.
+    pub fn prose(&self, skill: &str) -> Result<String, Error> {
+        Ok(self.active_snapshot(skill)?.skill_file()?.rendered)
+    }
+
+    /// The call in a model's answer; [`None`] where it makes none. An error is worded for the
+    /// model. Runs nothing: the call's `tool` and `args` go to [`Host::call`].
+    pub fn resolve(&self, skill: &str, answer: Answer<'_>) -> Result<Option<Call>, CallError> {
+        let file = self.active_snapshot(skill)?.skill_file()?;
+        Ok(skill::resolve(&file.tools, answer)?)
+    }
+
+    /// The content of a resource of an active skill, re-hashed just now.
+    pub async fn read(&self, skill: &str, capability: &str) -> Result<Bytes, Error> {
+        let snapshot = self.active_snapshot(skill)?;
+        if let Some(entry) = snapshot.manifest.resources.iter().find(|one| one.name == capability) {
+            return Ok(snapshot.resource(entry, self.maximum_resource_bytes)?);
+        }
+        let added = self.added.get(&snapshot.manifest.name);
+        let added = added.into_iter().flat_map(|added| &added.resources);
+        match added.into_iter().find(|one| one.name == capability) {
+            Some(found) => {
+                Ok(resource::read(found, &self.store, self.maximum_resource_bytes).await?)
+            }
+            None => Err(self.no_capability(&snapshot, capability, &[CapabilityKind::Resource])?),
+        }
+    }
+
+    /// [`Host::read`] as text; content that is not UTF-8 is
+    /// [`ResourceFailure::UnsupportedContent`].
+    pub async fn read_text(&self, skill: &str, capability: &str) -> Result<String, Error> {
+        let content = self.read(skill, capability).await?;
+        let text = String::from_utf8(content.into())
+            .map_err(|_| ResourceError::new(capability, ResourceFailure::UnsupportedContent))?;
+        Ok(text)
+    }
+
+    /// The content of the store at exactly this address, of at most `limit` bytes, re-hashed just
+    /// now. It is looked for nowhere else.
+    pub async fn read_address(&self, address: &ContentAddress, limit: u64) -> Result<Bytes, Error> {
+        let resource = Resource::content(address.to_string(), "", *address);
+        Ok(resource::read(&resource, &self.store, limit).await?)
+    }
+
+    /// Adds a resource of the host to a skill. It can be read while the skill is active.
+    ///
+    /// Refused where the host has added a capability of the same name to it.
+    pub fn add_resource(&mut self, skill: &QualifiedName, resource: Resource) -> Result<(), Error> {
+        self.check_free(skill, &resource.name)?;
+        self.added.entry(skill.clone()).or_default().resources.push(resource);
+        Ok(())
+    }
+
+    /// Adds a script of the host to a skill. It can be called while the skill is active.
+    ///
+    /// Refused where no runner accepts it, or more than one does, and where the host has added a
+    /// capability of the same name to the skill.
+    pub fn add_script(&mut self, skill: &QualifiedName, script: Script) -> Result<(), Error> {
+        self.check_free(skill, &script.name)?;
+        self.runners.select(&script).map_err(|error| {
+            Error::new(Kind::Requirement, "runner_unavailable", error.to_string())
+        })?;
+        self.added.entry(skill.clone()).or_default().scripts.push(script);
+        Ok(())
+    }
+
+    fn check_free(&self, skill: &QualifiedName, name: &str) -> Result<(), Error> {
+        let taken =
+            self.added.get(skill).is_some_and(|added| added.names().any(|known| known == name));
+        if taken { Err(name_taken(skill, name)) } else { Ok(()) }
+    }
+
+    /// What to say where a skill has no such capability of the kinds wanted.
+    fn no_capability(
+        &self,
+        snapshot: &Snapshot,
+        name: &str,
+        wanted: &[CapabilityKind],
+    ) -> Result<Error, Error> {
+        let capabilities = self.listed(snapshot)?;
+        let skill = &snapshot.manifest.name;
+        if let Some(other) = capabilities.iter().find(|one| one.name == name) {
+            let kind = other.kind.as_str();
+            let message = format!("`{}` of `{skill}` is a {kind}", escape(name));
+            let hint = match other.kind {
+                CapabilityKind::Resource => "read it; it cannot be called",
+                CapabilityKind::Tool | CapabilityKind::Script => "call it; it cannot be read",
+            };
+            return Ok(Error::new(Kind::Usage, "capability_kind", message).with_hint(hint));
+        }
+        let message = format!("`{skill}` has no capability `{}`", escape(name));
+        let error = Error::new(Kind::Failed, "capability_not_found", message);
+        let names: Vec<String> = capabilities
+            .iter()
+            .filter(|one| wanted.contains(&one.kind))
+            .map(|one| format!("`{}`", escape(&one.name)))
+            .collect();
+        Ok(match capability::near(name, &capabilities) {
+            Some(near) => error.with_hint(format!("did you mean `{}`?", escape(near))),
+            None if names.is_empty() => error,
+            None => error.with_hint(format!("it has {}", names.join(", "))),
+        })
+    }
+}
+
+fn name_taken(skill: &QualifiedName, name: &str) -> Error {
+    let message = format!("`{skill}` has two capabilities called `{}`", escape(name));
+    Error::new(Kind::Usage, "capability_conflict", message)
+        .with_hint("give the one that the host adds another name")
+}

@@ -25,6 +25,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use serde::de::DeserializeOwned;
+use skillpkg_schema::contract::TypedContract;
+use skillpkg_schema::contract::schemars::JsonSchema;
 use skillpkg_store::content::Store;
 use tokio_util::sync::CancellationToken;
 
@@ -41,6 +44,13 @@ pub trait Runner: Send + Sync {
     /// Why it cannot run any script, in a few words, where that is known.
     fn unable(&self) -> Option<String> {
         None
+    }
+
+    /// The words that it starts for the script, as far as they are known before; empty where it
+    /// starts none. For people and logs.
+    fn argv(&self, script: &Script) -> Vec<String> {
+        let _ = script;
+        Vec::new()
     }
 
     /// Runs the script that the context names.
@@ -70,6 +80,22 @@ pub struct RunContext<'a> {
     pub maximum_output_bytes: u64,
     /// Ends the run when cancelled.
     pub cancellation: CancellationToken,
+}
+
+impl RunContext<'_> {
+    /// The input as the type whose contract the script has.
+    ///
+    /// Fails where the script's contract is another one, and where the type refuses what the
+    /// contract takes.
+    pub fn typed<T: JsonSchema + DeserializeOwned>(
+        &self,
+        contract: &TypedContract<T>,
+    ) -> Result<T, RunFailure> {
+        let invalid = |reason: String| RunFailure::new(FailureKind::InvalidContent, reason);
+        contract.matches(&self.script.contract).map_err(|error| invalid(error.to_string()))?;
+        let bound = contract.bind(self.input);
+        bound.map(|(_, value)| value).map_err(|error| invalid(error.to_string()))
+    }
 }
 
 /// What a run that came to its end gave back.

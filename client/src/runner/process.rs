@@ -49,6 +49,14 @@ impl Runner for ProcessRunner {
         })
     }
 
+    fn argv(&self, script: &Script) -> Vec<String> {
+        let mut argv = self.command.clone();
+        if let ScriptSource::File { path, .. } = &script.reference.source {
+            argv.push(path.to_string());
+        }
+        argv
+    }
+
     fn run<'a>(&'a self, context: RunContext<'a>) -> BoxFuture<'a, Result<RunOutput, RunFailure>> {
         Box::pin(async move {
             let program = self.program.as_deref().ok_or_else(|| {

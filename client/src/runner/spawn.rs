@@ -106,11 +106,12 @@ impl Spawn<'_> {
     }
 
     /// Runs it with nothing on standard input and with this process's own output streams, which
-    /// it writes to as it goes; answers with its exit code.
+    /// it writes to as it goes; the output that it answers with is empty.
     ///
     /// The process group ends as in [`Spawn::run`]; the output has no bound, for nothing of it is
     /// held.
-    pub async fn run_attached(&self, bounds: &RunBounds) -> Result<i32, RunFailure> {
+    pub async fn run_attached(&self, bounds: &RunBounds) -> Result<RunOutput, RunFailure> {
+        let started = Instant::now();
         let mut command = self.command();
         command.stdin(Stdio::null());
         let group = self.start(&mut command)?;
@@ -122,7 +123,9 @@ impl Spawn<'_> {
         };
         let status = group.end().await;
         outcome?;
-        status.map(exit_code).map_err(|error| self.lost(&error))
+        let exit = status.map(exit_code).map_err(|error| self.lost(&error))?;
+        let duration = started.elapsed();
+        Ok(RunOutput { exit, stdout: Vec::new(), stderr: Vec::new(), duration })
     }
 
     fn command(&self) -> Command {

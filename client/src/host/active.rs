@@ -1,0 +1,92 @@
+//! Which skills are active, and what to say of one that is not.
+
+use skillpkg_schema::diagnostic::{escape, nearest};
+use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, SkillName, Version};
+
+use super::Host;
+use super::snapshot::Snapshot;
+use crate::project::ProjectDirectory;
+use crate::state::Active;
+use crate::{Error, Kind};
+
+/// One active skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActiveSkill {
+    /// The whole name, `[scope/]name`.
+    pub name: QualifiedName,
+    /// The directory name that agents see.
+    pub placed_as: SkillName,
+    /// The version.
+    pub version: Version,
+    /// The snapshot.
+    pub address: ContentAddress,
+    /// What it is for.
+    pub description: String,
+}
+
+impl ActiveSkill {
+    pub(super) fn new(active: &Active, manifest: &Manifest) -> Self {
+        Self {
+            name: active.name.clone(),
+            placed_as: active.placed_as.clone(),
+            version: active.version.clone(),
+            address: active.address,
+            description: manifest.description.clone(),
+        }
+    }
+}
+
+impl Host {
+    /// The snapshot of the active skill called `skill`: its whole name, or the directory name that
+    /// agents see.
+    pub(super) fn active_snapshot(&self, skill: &str) -> Result<Snapshot, Error> {
+        let active = self.state.project(&self.root)?.active;
+        let found = active
+            .iter()
+            .find(|one| one.name.to_string() == skill)
+            .or_else(|| active.iter().find(|one| one.placed_as.as_str() == skill));
+        match found {
+            Some(found) => self.snapshot(found),
+            None => Err(self.not_active(skill, &active)),
+        }
+    }
+
+    fn not_active(&self, skill: &str, active: &[Active]) -> Error {
+        let shown = escape(skill);
+        let error = Error::new(
+            Kind::Failed,
+            "skill_not_active",
+            format!("`{shown}` is not an active skill of this project"),
+        );
+        let mut names: Vec<String> = active.iter().map(|one| one.name.to_string()).collect();
+        let locked = self.locked_names();
+        if locked.iter().any(|name| name == skill) {
+            return error.with_hint(format!("it is installed: `skillpkg activate {shown}`"));
+        }
+        names.extend(locked);
+        match nearest(skill, names.iter().map(String::as_str)) {
+            Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+            None => error.with_hint(format!("to have it: `skillpkg install {shown}`")),
+        }
+    }
+
+    /// What the project has installed; nothing where its lockfile cannot be read, which is for
+    /// others to tell.
+    fn locked_names(&self) -> Vec<String> {
+        let files = ProjectDirectory::open(&self.root).and_then(|project| project.read());
+        files
+            .map(|files| files.lock.skills().map(|locked| locked.name.to_string()).collect())
+            .unwrap_or_default()
+    }
+
+    /// The snapshot of an active skill, its manifest re-hashed.
+    pub(super) fn snapshot(&self, active: &Active) -> Result<Snapshot, Error> {
+        if let Some(stored) = self.store.stored(&active.address)? {
+            return Ok(Snapshot::new(stored.manifest, &self.store));
+        }
+        let (name, version) = (&active.name, &active.version);
+        let message = format!("the snapshot of `{name}` {version} is not in the store");
+        Err(Error::new(Kind::Verification, "verification_failed", message)
+            .with_hint("`skillpkg sync` fetches it again"))
+    }
+}

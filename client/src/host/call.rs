@@ -1,0 +1,270 @@
+//! Calls of tools and scripts.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use skillpkg_schema::capability::{DEFAULT_MAXIMUM_OUTPUT_BYTES, DEFAULT_TIMEOUT};
+use skillpkg_schema::diagnostic::{escape, escape_whole};
+use skillpkg_schema::json::Json;
+use skillpkg_schema::skill::{self, Answer, Call};
+use tokio_util::sync::CancellationToken;
+
+use super::environment::environment;
+use super::snapshot::Snapshot;
+use super::{Arguments, CallError, CapabilityKind, Host, Permission, PermissionRequest};
+use crate::activation::{intact_tree, program};
+use crate::runner::{
+    FailureKind, RunBounds, RunContext, RunFailure, RunOutput, Script, ScriptSource, Spawn,
+};
+use crate::{Error, Kind};
+
+/// Where a tool's output goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Streams {
+    /// It is taken, within the bounds.
+    #[default]
+    Captured,
+    /// It goes to this process's own streams as it is written; nothing of it is held. A script's
+    /// is taken all the same.
+    Inherited,
+}
+
+/// How a call is made.
+#[derive(Debug, Clone, Default)]
+pub struct CallOptions {
+    /// Where a tool's output goes.
+    pub streams: Streams,
+    /// Longest run. For a tool [`None`] is [`DEFAULT_TIMEOUT`], and no bound where its streams are
+    /// inherited. A script's own timeout can be made shorter by this, never longer.
+    pub timeout: Option<Duration>,
+    /// Most bytes of output. For a tool [`None`] is [`DEFAULT_MAXIMUM_OUTPUT_BYTES`]. A script's
+    /// own maximum can be made less by this, never more.
+    pub maximum_output_bytes: Option<u64>,
+    /// Ends the call when cancelled: the whole process group is killed.
+    pub cancellation: CancellationToken,
+}
+
+/// What a call that ran to its end gave back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallOutcome {
+    /// The exit code; 128 and the signal's number where a signal ended it. A script's is 0: any
+    /// other is a [`FailureKind::ExecutionFailed`].
+    pub exit: i32,
+    /// What it wrote to standard output; empty where its streams were inherited.
+    pub stdout: Vec<u8>,
+    /// What it wrote to standard error; empty where its streams were inherited.
+    pub stderr: Vec<u8>,
+    /// What was started, word by word; empty where a service ran it.
+    pub argv: Vec<String>,
+    /// From start to end.
+    pub duration: Duration,
+    /// What had to be put right in the snapshot before it was run, as sentences: worth telling.
+    pub notices: Vec<String>,
+}
+
+impl Host {
+    /// Calls a tool or a script of an active skill, its output taken.
+    ///
+    /// In this order: the arguments are read; permission is asked; the snapshot is re-hashed, what
+    /// is changed in it made whole from the store or the call refused; the program or the runner
+    /// is found; it runs in a process group of its own, in the snapshot's directory, with the
+    /// user's environment less our secrets.
+    pub async fn call(
+        &self,
+        skill: &str,
+        capability: &str,
+        arguments: &Arguments,
+        permission: &dyn Permission,
+    ) -> Result<CallOutcome, CallError> {
+        self.call_with(skill, capability, arguments, permission, &CallOptions::default()).await
+    }
+
+    /// [`Host::call`], with options.
+    pub async fn call_with(
+        &self,
+        skill: &str,
+        capability: &str,
+        arguments: &Arguments,
+        permission: &dyn Permission,
+        options: &CallOptions,
+    ) -> Result<CallOutcome, CallError> {
+        let snapshot = self.active_snapshot(skill)?;
+        self.check_approved(&snapshot)?;
+        if snapshot.manifest.tools.iter().any(|tool| tool.id == capability) {
+            return self.call_tool(&snapshot, capability, arguments, permission, options).await;
+        }
+        let own = snapshot.scripts()?;
+        let added = self.added.get(&snapshot.manifest.name);
+        let added = added.into_iter().flat_map(|added| &added.scripts);
+        if let Some(script) = own.iter().chain(added).find(|script| script.name == capability) {
+            return self.call_script(&snapshot, script, arguments, permission, options).await;
+        }
+        let kinds = [CapabilityKind::Tool, CapabilityKind::Script];
+        Err(self.no_capability(&snapshot, capability, &kinds)?.into())
+    }
+
+    fn check_approved(&self, snapshot: &Snapshot) -> Result<(), Error> {
+        let manifest = &snapshot.manifest;
+        if self.state.is_approved(&manifest.address())? {
+            return Ok(());
+        }
+        let message = format!(
+            "what `{}` {} runs was not approved on this machine",
+            manifest.name, manifest.version
+        );
+        Err(Error::new(Kind::Refused, "approval_required", message)
+            .with_hint(format!("`skillpkg activate {}` shows it and asks", manifest.name)))
+    }
+
+    async fn call_tool(
+        &self,
+        snapshot: &Snapshot,
+        id: &str,
+        arguments: &Arguments,
+        permission: &dyn Permission,
+        options: &CallOptions,
+    ) -> Result<CallOutcome, CallError> {
+        let call = resolve(snapshot, id, arguments.for_tool()?)?;
+        let input = Json::Object(call.args.clone().into_iter().collect()).canonical();
+        let request = request(snapshot, id, CapabilityKind::Tool, call.argv.clone(), input, true);
+        ask(&request, permission).await?;
+        let notices = self.intact(snapshot).await?;
+        let (name, words) = call.argv.split_first().ok_or_else(|| {
+            CallError::arguments("run_empty", format!("`{}` runs nothing", escape(id)))
+        })?;
+        let program = program::find(name, &snapshot.manifest, &snapshot.tree, &self.settings.path)
+            .map_err(|error| {
+                Error::new(Kind::Requirement, error.code(), error.to_string())
+                    .with_hint(error.hint())
+            })?;
+        let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let spawn = Spawn {
+            program: &program,
+            arguments: &arguments,
+            directory: &snapshot.tree,
+            environment: &environment(&self.settings),
+        };
+        let output = run_tool(&spawn, options).await.map_err(|failure| match failure.kind {
+            FailureKind::RunnerUnavailable => {
+                RunFailure { kind: FailureKind::ExecutionFailed, ..failure }
+            }
+            _ => failure,
+        })?;
+        Ok(outcome(output, call.argv, notices))
+    }
+
+    async fn call_script(
+        &self,
+        snapshot: &Snapshot,
+        script: &Script,
+        arguments: &Arguments,
+        permission: &dyn Permission,
+        options: &CallOptions,
+    ) -> Result<CallOutcome, CallError> {
+        let runner = self.runners.select(script).map_err(RunFailure::from)?;
+        let input = script.contract.bind(&arguments.for_script(script.contract.canonical())?)?;
+        let runs = vec![runner.name(), shown(script)];
+        let request = request(
+            snapshot,
+            &script.name,
+            CapabilityKind::Script,
+            runs,
+            input.clone(),
+            !script.requires_permission,
+        );
+        ask(&request, permission).await?;
+        let notices = self.intact(snapshot).await?;
+        let context = RunContext {
+            script,
+            input: &input,
+            directory: &snapshot.tree,
+            store: Some(&self.store),
+            environment: &environment(&self.settings),
+            timeout: options.timeout.map_or(script.timeout, |timeout| timeout.min(script.timeout)),
+            maximum_output_bytes: options
+                .maximum_output_bytes
+                .map_or(script.maximum_output_bytes, |most| most.min(script.maximum_output_bytes)),
+            cancellation: options.cancellation.clone(),
+        };
+        let argv = runner.argv(script);
+        Ok(outcome(runner.run(context).await?, argv, notices))
+    }
+
+    /// Re-hashes the tree on a thread where that may take its time.
+    async fn intact(&self, snapshot: &Snapshot) -> Result<Vec<String>, Error> {
+        let (store, manifest) = (self.store.clone(), snapshot.manifest.clone());
+        let hashed = tokio::task::spawn_blocking(move || intact_tree(&store, &manifest)).await;
+        let (_, notices) = hashed.map_err(|error| {
+            Error::new(Kind::Failed, "store_failed", format!("the re-hash was lost: {error}"))
+        })??;
+        Ok(notices)
+    }
+}
+
+fn request(
+    snapshot: &Snapshot,
+    capability: &str,
+    kind: CapabilityKind,
+    runs: Vec<String>,
+    input: String,
+    approved: bool,
+) -> PermissionRequest {
+    PermissionRequest {
+        skill: snapshot.manifest.name.clone(),
+        version: snapshot.manifest.version.clone(),
+        address: snapshot.manifest.address(),
+        capability: capability.to_owned(),
+        kind,
+        runs,
+        input,
+        approved,
+    }
+}
+
+async fn ask(request: &PermissionRequest, permission: &dyn Permission) -> Result<(), RunFailure> {
+    if permission.permits(request).await {
+        return Ok(());
+    }
+    let message = format!(
+        "permission to call `{}` of `{}` was refused",
+        escape(&request.capability),
+        request.skill
+    );
+    Err(RunFailure::new(FailureKind::PermissionDenied, message))
+}
+
+fn resolve(snapshot: &Snapshot, id: &str, arguments: Json) -> Result<Call, CallError> {
+    let tools = snapshot.skill_file()?.tools;
+    let answer = Json::Object(vec![
+        ("tool".to_owned(), Json::String(id.to_owned())),
+        ("args".to_owned(), arguments),
+    ]);
+    skill::resolve(&tools, Answer::Structured(&answer))?.ok_or_else(|| {
+        CallError::arguments("capability_not_found", format!("there is no tool `{}`", escape(id)))
+    })
+}
+
+async fn run_tool(spawn: &Spawn<'_>, options: &CallOptions) -> Result<RunOutput, RunFailure> {
+    let captured = options.streams == Streams::Captured;
+    let bounds = RunBounds {
+        timeout: options.timeout.or(captured.then_some(DEFAULT_TIMEOUT)),
+        maximum_output_bytes: options.maximum_output_bytes.unwrap_or(DEFAULT_MAXIMUM_OUTPUT_BYTES),
+        cancellation: options.cancellation.clone(),
+    };
+    if captured { spawn.run(b"", &bounds).await } else { spawn.run_attached(&bounds).await }
+}
+
+fn outcome(output: RunOutput, argv: Vec<String>, notices: Vec<String>) -> CallOutcome {
+    let RunOutput { exit, stdout, stderr, duration } = output;
+    CallOutcome { exit, stdout, stderr, argv, duration, notices }
+}
+
+/// Where a script's bytes are, in a few words.
+fn shown(script: &Script) -> String {
+    match &script.reference.source {
+        ScriptSource::Content(address) => address.to_string(),
+        ScriptSource::File { path, .. } => path.to_string(),
+        ScriptSource::Embedded(_) => "a script of the host".to_owned(),
+        ScriptSource::Uri(uri) => escape_whole(uri.as_str()),
+    }
+}

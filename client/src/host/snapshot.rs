@@ -1,0 +1,95 @@
+//! The snapshot of an active skill, read with every byte compared with its manifest.
+
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use skillpkg_schema::Manifest;
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
+use skillpkg_schema::manifest::{FileEntry, ResourceEntry};
+use skillpkg_schema::skill::{self, SkillFile};
+use skillpkg_schema::tree::Tree as _;
+use skillpkg_store::content::Store;
+
+use crate::resource::{ResourceError, ResourceFailure};
+use crate::runner::Script;
+use crate::{Error, Kind};
+
+/// The snapshot of an active skill. Its manifest was re-hashed; its files are when they are read.
+#[derive(Debug)]
+pub(super) struct Snapshot {
+    pub(super) manifest: Manifest,
+    pub(super) tree: PathBuf,
+    store: Store,
+}
+
+impl Snapshot {
+    pub(super) fn new(manifest: Manifest, store: &Store) -> Self {
+        Self { tree: store.tree_path(&manifest.address()), manifest, store: store.clone() }
+    }
+
+    /// The parsed `SKILL.md`.
+    pub(super) fn skill_file(&self) -> Result<SkillFile, Error> {
+        let bytes = self
+            .manifest
+            .file("SKILL.md")
+            .ok_or(ResourceFailure::NotFound)
+            .and_then(|entry| self.bytes(entry, MAX_SKILL_FILE_BYTES))
+            .map_err(|failure| {
+                let message = format!(
+                    "`SKILL.md` of `{}` cannot be had intact ({failure})",
+                    self.manifest.name
+                );
+                Error::new(Kind::Verification, "verification_failed", message)
+                    .with_hint("`skillpkg verify --repair` fetches it again")
+            })?;
+        Ok(skill::parse(&bytes, "SKILL.md")?)
+    }
+
+    /// The scripts, with their contracts compiled.
+    pub(super) fn scripts(&self) -> Result<Vec<Script>, Error> {
+        self.manifest
+            .scripts
+            .iter()
+            .map(|entry| {
+                let address =
+                    self.manifest.file(entry.path.as_str()).map(|file| file.sha256.address());
+                Script::of_manifest(entry, self.tree.clone(), address).map_err(|refused| {
+                    let message = format!("the contract of `{}`: {refused}", escape(&entry.name));
+                    Error::new(Kind::Verification, "contract_refused", message)
+                })
+            })
+            .collect()
+    }
+
+    /// The content of a resource of the skill.
+    pub(super) fn resource(
+        &self,
+        entry: &ResourceEntry,
+        limit: u64,
+    ) -> Result<Bytes, ResourceError> {
+        self.manifest
+            .file(entry.path.as_str())
+            .ok_or(ResourceFailure::NotFound)
+            .and_then(|file| self.bytes(file, limit))
+            .map(Bytes::from)
+            .map_err(|failure| ResourceError::new(&entry.name, failure))
+    }
+
+    /// A file's bytes, compared with the manifest: those of the store's blob, or, where it has no
+    /// intact one, those of the tree.
+    fn bytes(&self, entry: &FileEntry, limit: u64) -> Result<Vec<u8>, ResourceFailure> {
+        if entry.size > limit {
+            return Err(ResourceFailure::ContentTooLarge);
+        }
+        let address = entry.sha256.address();
+        if let Ok(bytes) = self.store.read_blob(&address, limit) {
+            return Ok(bytes);
+        }
+        let read = self.store.open_tree(&self.manifest).ok();
+        let bytes = read
+            .and_then(|tree| tree.read(entry.path.as_str(), limit).ok())
+            .ok_or(ResourceFailure::SourceUnavailable)?;
+        if address.matches(&bytes) { Ok(bytes) } else { Err(ResourceFailure::InvalidVersion) }
+    }
+}

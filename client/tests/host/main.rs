@@ -1,0 +1,8 @@
+//! The library as an agent host uses it, over a real store and real processes.
+#![cfg(target_os = "linux")]
+
+mod capabilities;
+mod resources;
+mod scripts;
+mod support;
+mod tools;

@@ -1,0 +1,186 @@
+//! A project on a machine of its own, with skills that are packed, ingested, approved and active.
+
+use std::path::{Path, PathBuf};
+
+use skillpkg::Settings;
+use skillpkg::host::{Host, HostOptions, PermissionRequest};
+use skillpkg::state::{Active, ProjectState, State};
+use skillpkg_schema::signature::SigningKey;
+use skillpkg_schema::{ContentAddress, Manifest};
+use skillpkg_store::content::Store;
+use skillpkg_store::pack::{PackOptions, Packing};
+use tempfile::TempDir;
+
+/// A machine: a home and a project.
+pub struct Machine {
+    directory: TempDir,
+    pub settings: Settings,
+    pub store: Store,
+    pub state: State,
+}
+
+impl Machine {
+    pub fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| {
+            let path = directory.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            path
+        };
+        let mut settings = Settings::new(at("home"), at("user"), at("project"));
+        let path = std::env::var_os("PATH").unwrap();
+        settings.path = std::env::split_paths(&path).collect();
+        settings.environment.insert("PATH".to_owned(), path.into_string().unwrap());
+        let store = Store::open(&settings.home).unwrap();
+        let state = State::new(&settings.home);
+        Self { directory, settings, store, state }
+    }
+
+    /// Packs the files as a skill, brings it into the store, approves and activates it.
+    pub fn activate(&self, files: &[(&str, &str)]) -> Manifest {
+        let manifest = self.ingest(files);
+        let address = manifest.address();
+        self.state.approve(&manifest.name, &manifest.version, &address).unwrap();
+        let mut state = self.state.project(&self.settings.project).unwrap();
+        state.active.retain(|active| active.name != manifest.name);
+        state.active.push(Active {
+            name: manifest.name.clone(),
+            placed_as: manifest.name.name().clone(),
+            version: manifest.version.clone(),
+            address,
+        });
+        self.set_state(&state);
+        manifest
+    }
+
+    pub fn ingest(&self, files: &[(&str, &str)]) -> Manifest {
+        let source = tempfile::tempdir_in(self.directory.path()).unwrap();
+        for (path, text) in files {
+            let file = source.path().join(path);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(&file, text).unwrap();
+            if text.starts_with("#!") {
+                executable(&file);
+            }
+        }
+        let packing = Packing::plan(source.path(), &PackOptions::default()).unwrap();
+        let envelope = packing.sign(&[SigningKey::generate().unwrap()]);
+        let mut archive = Vec::new();
+        packing.write(&envelope, &mut archive).unwrap();
+        let lease = self.store.lease().unwrap();
+        let ingested = self.store.ingest(&lease, archive.as_slice(), None).unwrap();
+        self.store.materialise(&lease, &ingested.manifest).unwrap();
+        ingested.manifest
+    }
+
+    pub fn set_state(&self, state: &ProjectState) {
+        self.state.set_project(&self.settings.project, state).unwrap();
+    }
+
+    pub fn host(&self) -> Host {
+        Host::open(HostOptions::new(self.settings.clone())).unwrap()
+    }
+
+    /// A file of a snapshot's tree.
+    pub fn file(&self, manifest: &Manifest, path: &str) -> PathBuf {
+        self.store.tree_path(&manifest.address()).join(path)
+    }
+
+    /// Puts other bytes in the place of a file of a snapshot, its times kept.
+    pub fn tamper(&self, manifest: &Manifest, path: &str, text: &str) {
+        overwrite(&self.file(manifest, path), text);
+    }
+
+    /// Damages the blob of a file.
+    pub fn damage_blob(&self, address: &ContentAddress) {
+        let hex = address.hex();
+        let mut found = Vec::new();
+        files_beneath(&self.store.root().join("blobs"), &mut found);
+        let blob = found
+            .into_iter()
+            .find(|path| path.to_string_lossy().replace('/', "").contains(&hex[2..]))
+            .unwrap();
+        overwrite(&blob, "damaged");
+    }
+
+    /// Where a test's scripts leave marks.
+    pub fn mark(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+}
+
+fn files_beneath(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files_beneath(&path, found) } else { found.push(path) }
+    }
+}
+
+pub fn overwrite(file: &Path, text: &str) {
+    let metadata = file.metadata().unwrap();
+    let mut permissions = metadata.permissions();
+    let before = permissions.clone();
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        permissions.set_mode(0o755);
+    }
+    std::fs::set_permissions(file, permissions).unwrap();
+    std::fs::write(file, text).unwrap();
+    let opened = std::fs::File::options().write(true).open(file).unwrap();
+    opened.set_modified(metadata.modified().unwrap()).unwrap();
+    std::fs::set_permissions(file, before).unwrap();
+}
+
+fn executable(file: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Permits every call.
+pub fn all(_: &PermissionRequest) -> bool {
+    true
+}
+
+/// Permits what was approved at activation.
+pub fn approved(request: &PermissionRequest) -> bool {
+    request.approved
+}
+
+/// A hard skill with a tool of this run line, over `handle.sh`.
+pub fn with_tool(run: &str, handle: &str) -> [(&'static str, String); 2] {
+    let skill = format!(
+        "---\nskill: waitlist\nversion: 1.2.0\ndescription: Manages signups.\nincludes: handle.sh\n\
+         ---\n\nManage it.\n\n```tool\nid: access\ndescription: accept a user\nparams:\n  user:\n    \
+         type: string\n    description: who\n  times:\n    type: integer\n    default: 1\n\
+         run: {run}\n```\n"
+    );
+    [("SKILL.md", skill), ("handle.sh", handle.to_owned())]
+}
+
+/// An Agent Skill with the script `scripts/normalize.sh` and a resource.
+pub fn with_script(text: &str, more: &str) -> Vec<(&'static str, String)> {
+    let capabilities = format!(
+        r#"{{"resources": {{"references/guide.md": "Reads the guide."}},
+           "scripts": {{"scripts/normalize.sh": {{"description": "Normalizes.", "runtime": "shell",
+             "parameters": {{"type": "object", "properties": {{
+                "inputFile": {{"type": "string"}},
+                "maximumRows": {{"type": "integer", "minimum": 1, "maximum": 100, "default": 10}}
+             }}, "required": ["inputFile"], "additionalProperties": false}}{more}}}}}}}"#
+    );
+    vec![
+        (
+            "SKILL.md",
+            "---\nname: data\ndescription: Validates data.\nmetadata:\n  version: 2.0.0\n---\n\
+             Validate.\n"
+                .to_owned(),
+        ),
+        ("skill.json", capabilities),
+        ("references/guide.md", "Every row has an id.\n".to_owned()),
+        ("scripts/normalize.sh", text.to_owned()),
+    ]
+}
+
+/// Texts as [`Machine::activate`] takes them.
+pub fn texts<'a>(files: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a str)> {
+    files.iter().map(|(path, text)| (*path, text.as_str())).collect()
+}
