@@ -82,7 +82,7 @@ pub(super) fn place(
         Content::Written(file) => file,
         Content::Memory(bytes) => {
             let mut file = TemporaryFile::create(layout, "blob", read_only(entry.mode))?;
-            file.handle().write_all(&bytes).at(path)?;
+            file.handle().write_all(&bytes).at(|| layout.temporary_path(file.name()))?;
             file
         }
     };

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use cap_fs_ext::DirExt as _;
-use skillpkg_schema::{Blake3Digest, ContentAddress, Sha256Digest};
+use skillpkg_schema::{ContentAddress, Sha256Digest};
 
 use super::blob::parse_name;
 use super::directory::{remove_all, remove_file, set_directory_mode};
@@ -91,8 +91,7 @@ impl Collection {
             }
         }
         collected.bytes += sweep_trees(layout, &live)?;
-        if let Some(wanted) = Wanted::by(layout, &kept)? {
-            sweep_index(layout, &wanted)?;
+        if let Some(wanted) = blobs_of(layout, &kept)? {
             sweep_blobs(layout, &wanted, &mut collected)?;
         }
         Ok(collected)
@@ -117,20 +116,6 @@ fn clear_temporary(layout: &Layout) -> Result<(), StoreError> {
     for entry in layout.temporary().entries().at(at)? {
         let name = entry.at(at)?.file_name();
         remove_all(layout.temporary(), &name).at(|| at().join(&name))?;
-    }
-    Ok(())
-}
-
-/// Removes the ways from BLAKE3 to a record that is gone.
-fn sweep_index(layout: &Layout, wanted: &Wanted) -> Result<(), StoreError> {
-    let at = || layout.by_blake3_path("");
-    for entry in layout.by_blake3().entries().at(at)? {
-        let name = entry.at(at)?.file_name();
-        let Some(name) = name.to_str() else { continue };
-        let Ok(manifest) = name.parse::<Blake3Digest>() else { continue };
-        if !wanted.manifests.contains(&manifest) {
-            remove_file(layout.by_blake3(), name).at(|| layout.by_blake3_path(name))?;
-        }
     }
     Ok(())
 }
@@ -163,35 +148,29 @@ fn sweep_trees(layout: &Layout, live: &HashSet<Sha256Digest>) -> Result<u64, Sto
     Ok(bytes)
 }
 
-/// What the snapshots that stay need beside their records.
-#[derive(Default)]
-struct Wanted {
-    blobs: HashSet<Sha256Digest>,
-    manifests: HashSet<Blake3Digest>,
-}
-
-impl Wanted {
-    /// [`None`] where one of the manifests is damaged, and no blob can be told to be of none.
-    fn by(layout: &Layout, kept: &[Sha256Digest]) -> Result<Option<Self>, StoreError> {
-        let mut wanted = Self::default();
-        for snapshot in kept {
-            match record::read(layout, &snapshot.address()) {
-                Ok(Some(stored)) => {
-                    wanted.manifests.insert(Blake3Digest::of(&stored.manifest.to_bytes()));
-                    wanted.blobs.extend(stored.manifest.files.iter().map(|file| file.sha256));
-                }
-                Ok(None) => {}
-                Err(StoreError::Damaged { .. }) => return Ok(None),
-                Err(error) => return Err(error),
+/// The blobs of the snapshots that stay; [`None`] where one of their manifests is damaged, and no
+/// blob can be told to be of none.
+fn blobs_of(
+    layout: &Layout,
+    kept: &[Sha256Digest],
+) -> Result<Option<HashSet<Sha256Digest>>, StoreError> {
+    let mut blobs = HashSet::new();
+    for snapshot in kept {
+        match record::read(layout, &snapshot.address()) {
+            Ok(stored) => {
+                let files = stored.into_iter().flat_map(|stored| stored.manifest.files);
+                blobs.extend(files.map(|file| file.sha256));
             }
+            Err(StoreError::Damaged { .. }) => return Ok(None),
+            Err(error) => return Err(error),
         }
-        Ok(Some(wanted))
     }
+    Ok(Some(blobs))
 }
 
 fn sweep_blobs(
     layout: &Layout,
-    wanted: &Wanted,
+    wanted: &HashSet<Sha256Digest>,
     collected: &mut Collected,
 ) -> Result<(), StoreError> {
     let at = || layout.shard_path("");
@@ -205,7 +184,7 @@ fn sweep_blobs(
             let Some(name) = name.to_str() else { continue };
             // One for either mode has the bytes, and may be the last that is whole.
             let Some((blob, _)) = parse_name(name) else { continue };
-            if !wanted.blobs.contains(&blob) {
+            if !wanted.contains(&blob) {
                 collected.bytes += remove_file(&shard, name).at(|| at().join(name))?;
                 collected.blobs += 1;
             }

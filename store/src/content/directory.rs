@@ -44,6 +44,7 @@ pub(super) fn open_regular(parent: &Dir, name: &str) -> io::Result<(File, Metada
     let irregular = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
     let file = match parent.open_with(name, &options) {
         Ok(file) => file.into_std(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
         Err(error) => {
             let is_link = parent.symlink_metadata(name).is_ok_and(|found| found.is_symlink());
             return Err(if is_link { irregular() } else { error });

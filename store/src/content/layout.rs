@@ -14,7 +14,6 @@ use super::sync::Written;
 const BLOBS: &str = "blobs";
 const SHA256: &str = "sha256";
 const MANIFESTS: &str = "manifests";
-const BLAKE3: &str = "blake3";
 const SNAPSHOTS: &str = "snapshots";
 const TEMPORARY: &str = "tmp";
 const ASIDE: &str = "aside";
@@ -27,7 +26,6 @@ pub(super) struct Layout {
     root: Dir,
     blobs: Dir,
     manifests: Dir,
-    by_blake3: Dir,
     snapshots: Dir,
     temporary: Dir,
     aside: Dir,
@@ -50,13 +48,12 @@ impl Layout {
         let blobs = beneath(&root, top, BLOBS)?;
         let blobs = beneath(&blobs, Path::new(BLOBS), SHA256)?;
         let manifests = beneath(&root, top, MANIFESTS)?;
-        let by_blake3 = beneath(&manifests, Path::new(MANIFESTS), BLAKE3)?;
         let snapshots = beneath(&root, top, SNAPSHOTS)?;
         let temporary = beneath(&root, top, TEMPORARY)?;
         let aside = beneath(&root, top, ASIDE)?;
         beneath(&root, top, PROOFS)?;
         let written = Written::default();
-        Ok(Self { path, root, blobs, manifests, by_blake3, snapshots, temporary, aside, written })
+        Ok(Self { path, root, blobs, manifests, snapshots, temporary, aside, written })
     }
 
     /// Where the store lies, an absolute path.
@@ -77,11 +74,6 @@ impl Layout {
     /// `manifests`, a file for each snapshot.
     pub(super) fn manifests(&self) -> &Dir {
         &self.manifests
-    }
-
-    /// `manifests/blake3`, from a snapshot's BLAKE3 digest to its SHA-256 one.
-    pub(super) fn by_blake3(&self) -> &Dir {
-        &self.by_blake3
     }
 
     /// `snapshots`, a tree for each snapshot that was materialised.
@@ -112,11 +104,6 @@ impl Layout {
     /// The path of a manifest.
     pub(super) fn manifest_path(&self, name: &str) -> PathBuf {
         self.path.join(MANIFESTS).join(name)
-    }
-
-    /// The path of an entry from BLAKE3 to SHA-256.
-    pub(super) fn by_blake3_path(&self, name: &str) -> PathBuf {
-        self.path.join(MANIFESTS).join(BLAKE3).join(name)
     }
 
     /// The path of a snapshot's tree.

@@ -7,16 +7,14 @@
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
-use std::path::Path;
 
-use cap_std::fs::Dir;
 use skillpkg_schema::limits::{MAX_ENVELOPE_BYTES, MAX_MANIFEST_BYTES};
 use skillpkg_schema::signature::Envelope;
-use skillpkg_schema::{Algorithm, Blake3Digest, ContentAddress, Manifest, Sha256Digest};
+use skillpkg_schema::{Algorithm, ContentAddress, Manifest, Sha256Digest};
 
 use super::Stored;
 use super::damage::{place_over, set_aside};
-use super::directory::{open_file, open_regular, place_new};
+use super::directory::{open_file, place_new};
 use super::error::{AtPath as _, StoreError};
 use super::layout::{Layout, misplaced};
 use super::temporary::TemporaryFile;
@@ -27,7 +25,7 @@ const PREFIX: &str = "skillpkg.record/1 ";
 const LONGEST_LINE: usize = 128;
 /// Most bytes of a record.
 const LONGEST_RECORD: usize = LONGEST_LINE + MAX_MANIFEST_BYTES + MAX_ENVELOPE_BYTES + 2;
-/// The permission bits of a record and of an entry of the index.
+/// The permission bits of a record.
 const MODE: u32 = 0o444;
 
 /// The bytes of a record.
@@ -76,40 +74,28 @@ pub(super) fn keep(
 ) -> Result<ContentAddress, StoreError> {
     let bytes = manifest.to_bytes();
     let sha256 = Sha256Digest::of(&bytes);
-    let by_blake3 = Blake3Digest::of(&bytes).to_string();
-    let index = format!("{sha256}\n").into_bytes();
-    // First the way to the record: it leads nowhere until the record is there.
-    let index_path = layout.by_blake3_path(&by_blake3);
-    write(layout, layout.by_blake3(), &by_blake3, &index).at(|| index_path.clone())?;
-    layout.written().remember(|| index_path);
     let name = sha256.to_string();
+    let path = || layout.manifest_path(&name);
     let record = encode(&bytes, &envelope.to_bytes());
-    write(layout, layout.manifests(), &name, &record).at(|| layout.manifest_path(&name))?;
-    layout.written().remember(|| layout.manifest_path(&name));
-    Ok(sha256.address())
-}
-
-/// Writes a small file through `tmp/`, unless the same bytes stand there.
-fn write(layout: &Layout, directory: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let stands = match open_regular(directory, name) {
-        Ok((file, _)) => {
-            let mut found = Vec::new();
-            file.take(bytes.len() as u64 + 1).read_to_end(&mut found)?;
-            if found == bytes {
-                return Ok(());
+    let stands = match open_if_there(layout, &name)? {
+        Some(found) => {
+            if read_bounded(&found, record.len()).at(path)?.as_ref() == Some(&record) {
+                return Ok(sha256.address());
             }
             true
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-        Err(error) => return Err(error),
+        None => false,
     };
-    let mut file = TemporaryFile::create(layout, "record", MODE).map_err(io::Error::other)?;
-    file.handle().write_all(bytes)?;
-    if stands || !place_new(layout.temporary(), file.name(), directory, name)? {
-        place_over(layout, file.name(), directory, name)?;
+    let mut file = TemporaryFile::create(layout, "record", MODE)?;
+    file.handle().write_all(&record).at(|| layout.temporary_path(file.name()))?;
+    let (source, target) = (layout.temporary(), layout.manifests());
+    // The last to come is right, as if it had come after the other was in place.
+    if stands || !place_new(source, file.name(), target, &name).at(path)? {
+        place_over(layout, file.name(), target, &name).at(path)?;
     }
     file.placed();
-    Ok(())
+    layout.written().remember(path);
+    Ok(sha256.address())
 }
 
 /// The record of a snapshot, by an address of either algorithm; [`None`] where there is none.
@@ -121,7 +107,7 @@ pub(super) fn read(
 ) -> Result<Option<Stored>, StoreError> {
     match snapshot.algorithm() {
         Algorithm::Sha256 => read_one(layout, &Sha256Digest::from_bytes(*snapshot.digest())),
-        Algorithm::Blake3 => read_by_blake3(layout, snapshot),
+        Algorithm::Blake3 => Ok(find_by_blake3(layout, snapshot)?.map(|(_, stored)| stored)),
     }
 }
 
@@ -134,13 +120,12 @@ pub(super) fn resolve(
     if snapshot.algorithm() == Algorithm::Sha256 {
         return Ok(Some(Sha256Digest::from_bytes(*snapshot.digest())));
     }
-    let stored = read_by_blake3(layout, snapshot)?;
-    Ok(stored.map(|stored| Sha256Digest::of(&stored.manifest.to_bytes())))
+    Ok(find_by_blake3(layout, snapshot)?.map(|(sha256, _)| sha256))
 }
 
 fn read_one(layout: &Layout, sha256: &Sha256Digest) -> Result<Option<Stored>, StoreError> {
     let name = sha256.to_string();
-    let Some(file) = open_if_there(layout.manifests(), &layout.manifest_path(""), &name)? else {
+    let Some(file) = open_if_there(layout, &name)? else {
         return Ok(None);
     };
     let path = || layout.manifest_path(&name);
@@ -154,34 +139,18 @@ fn read_one(layout: &Layout, sha256: &Sha256Digest) -> Result<Option<Stored>, St
     Err(StoreError::Damaged { address: sha256.address() })
 }
 
-/// Follows the index. Where it is damaged, or leads to another manifest, every record is looked at
-/// and the index is written again.
-fn read_by_blake3(
+/// Reads every record until one is of the snapshot. Nothing but a person's hand asks by BLAKE3, so
+/// no index is kept for it.
+fn find_by_blake3(
     layout: &Layout,
     snapshot: &ContentAddress,
-) -> Result<Option<Stored>, StoreError> {
-    let name = snapshot.hex();
-    let Some(file) = open_if_there(layout.by_blake3(), &layout.by_blake3_path(""), &name)? else {
-        return Ok(None);
-    };
-    let path = || layout.by_blake3_path(&name);
-    let text = read_bounded(&file, LONGEST_LINE).at(path)?.unwrap_or_default();
-    let digits = std::str::from_utf8(&text).ok().and_then(|text| text.strip_suffix('\n'));
-    let said: Option<Sha256Digest> = digits.and_then(|digits| digits.parse().ok());
-    let is_it = |stored: &Stored| snapshot.matches(&stored.manifest.to_bytes());
-    if let Some(sha256) = said {
-        match read_one(layout, &sha256)? {
-            Some(stored) if is_it(&stored) => return Ok(Some(stored)),
-            _ => {}
-        }
-    }
+) -> Result<Option<(Sha256Digest, Stored)>, StoreError> {
     for sha256 in list(layout)? {
         match read_one(layout, &sha256) {
-            Ok(Some(stored)) if is_it(&stored) => {
-                let index = format!("{sha256}\n");
-                write(layout, layout.by_blake3(), &name, index.as_bytes()).at(path)?;
-                return Ok(Some(stored));
+            Ok(Some(stored)) if snapshot.matches(&stored.manifest.to_bytes()) => {
+                return Ok(Some((sha256, stored)));
             }
+            // One damaged record does not hide the others.
             Ok(_) | Err(StoreError::Damaged { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -189,11 +158,14 @@ fn read_by_blake3(
     Ok(None)
 }
 
-fn open_if_there(directory: &Dir, place: &Path, name: &str) -> Result<Option<File>, StoreError> {
-    match open_file(directory, name) {
+fn open_if_there(layout: &Layout, name: &str) -> Result<Option<File>, StoreError> {
+    match open_file(layout.manifests(), name) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(misplaced(directory, place, name, "a file", error)),
+        Err(error) => {
+            let place = layout.manifest_path("");
+            Err(misplaced(layout.manifests(), &place, name, "a file", error))
+        }
     }
 }
 

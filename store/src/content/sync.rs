@@ -35,6 +35,7 @@ pub(super) struct Written {
 #[cfg(target_os = "linux")]
 impl Written {
     /// Remembers what was put in place.
+    #[expect(clippy::unused_self, reason = "the same call everywhere")]
     pub(super) fn remember(&self, _: impl FnOnce() -> std::path::PathBuf) {}
 }
 

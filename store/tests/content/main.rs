@@ -1,6 +1,13 @@
 //! The content store: what comes in is found again exactly, and nothing damaged is ever served.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod collect;
+mod damage;
 mod keep;
+mod misplaced;
+mod model;
+mod processes;
+mod repair;
+mod storage;
 mod support;
 mod verify;

@@ -136,3 +136,20 @@ pub(crate) fn problem(kind: TreeProblemKind, path: &str) -> TreeProblem {
 pub(crate) fn address_of(bytes: &[u8]) -> ContentAddress {
     Sha256Digest::of(bytes).address()
 }
+
+/// A change to the bytes of a file.
+pub(crate) type Change = fn(&mut Vec<u8>);
+
+/// What can happen to a file that is not empty.
+pub(crate) fn damages() -> [(&'static str, Change); 5] {
+    [
+        ("one bit", |bytes| {
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 0x10;
+        }),
+        ("cut short", |bytes| bytes.truncate(bytes.len() - 1)),
+        ("zero length", Vec::clear),
+        ("longer", |bytes| bytes.push(0)),
+        ("replaced", |bytes| bytes.fill(b'?')),
+    ]
+}
