@@ -150,6 +150,7 @@ impl From<StoreError> for Error {
         let message = error.to_string();
         match error {
             StoreError::Archive(error) => error.into(),
+            StoreError::Mismatch(faults) => Self { kind: Kind::Verification, ..faults.into() },
             StoreError::Format { .. } => Self::new(Kind::Failed, "format_too_new", message)
                 .with_hint("use the version of skillpkg that wrote it, or a later one"),
             StoreError::Absent(_) => Self::new(Kind::Failed, "not_found", message),

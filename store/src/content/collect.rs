@@ -8,14 +8,15 @@ use cap_fs_ext::DirExt as _;
 use skillpkg_schema::{ContentAddress, Sha256Digest};
 
 use super::blob::parse_name;
-use super::directory::{remove_all, remove_file, set_directory_mode};
+use super::directory::{
+    WRITABLE_DIRECTORY, move_to_free, remove_all, remove_file, set_directory_mode,
+};
 use super::error::{AtPath as _, StoreError};
 use super::layout::{Layout, snapshot_of_tree};
 use super::lease::{Patience, lease_holder};
 use super::lock::{Lock, LockFile, holder, is_unsupported};
 use super::record;
 use super::temporary::with_free_name;
-use super::tree::WRITABLE_DIRECTORY;
 
 /// What `gc` did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -115,7 +116,9 @@ fn clear_temporary(layout: &Layout) -> Result<(), StoreError> {
     let at = || layout.temporary_path("");
     for entry in layout.temporary().entries().at(at)? {
         let name = entry.at(at)?.file_name();
-        remove_all(layout.temporary(), &name).at(|| at().join(&name))?;
+        // We make no other names; what somebody else put there is theirs.
+        let Some(name) = name.to_str() else { continue };
+        remove_all(layout.temporary(), name).at(|| layout.temporary_path(name))?;
     }
     Ok(())
 }
@@ -139,11 +142,11 @@ fn sweep_trees(layout: &Layout, live: &HashSet<Sha256Digest>) -> Result<u64, Sto
             set_directory_mode(&tree, WRITABLE_DIRECTORY).at(at)?;
         }
         let (removing, ()) = with_free_name("removing", |free| {
-            layout.snapshots().rename(name, layout.temporary(), free)
+            move_to_free(layout.snapshots(), name, layout.temporary(), free)
         })
         .at(at)?;
         let path = || layout.temporary_path(&removing);
-        bytes += remove_all(layout.temporary(), removing.as_ref()).at(path)?;
+        bytes += remove_all(layout.temporary(), &removing).at(path)?;
     }
     Ok(bytes)
 }

@@ -92,7 +92,7 @@ fn remove_left(parent: &Dir) -> io::Result<()> {
         if is_ours && let Ok(left) = parent.open_dir_nofollow(name) {
             let lock = lock_directory(&left)?;
             if lock.is_some() {
-                remove_all(parent, name.as_ref())?;
+                remove_all(parent, name)?;
             }
         }
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use cap_fs_ext::MetadataExt as _;
 use cap_std::fs::Dir;
 
-use super::directory::open_regular;
+use super::directory::{move_to_free, open_regular};
 use super::layout::Layout;
 use super::lock::{Lock, LockFile, is_unsupported};
 use super::temporary::with_free_name;
@@ -45,12 +45,7 @@ pub(super) fn set_aside(
     }
     // Windows moves no file that is open.
     drop(stands);
-    let (_, ()) = with_free_name("damaged", |free| {
-        if layout.temporary().symlink_metadata(free).is_ok() {
-            return Err(io::Error::from(io::ErrorKind::AlreadyExists));
-        }
-        directory.rename(name, layout.temporary(), free)
-    })?;
+    with_free_name("damaged", |free| move_to_free(directory, name, layout.temporary(), free))?;
     Ok(())
 }
 

@@ -1,6 +1,5 @@
 //! What is done beneath a directory's handle, one name at a time and no link followed.
 
-use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
@@ -9,6 +8,11 @@ use cap_fs_ext::{
     DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsMaybeDirExt as _,
 };
 use cap_std::fs::{Dir, OpenOptions};
+
+use super::temporary::with_free_name;
+
+/// The permission bits of a directory of which something is moved.
+pub(super) const WRITABLE_DIRECTORY: u32 = 0o755;
 
 /// Opens a directory, made where it is absent.
 pub(super) fn make_directory(parent: &Dir, name: &str) -> io::Result<Dir> {
@@ -124,38 +128,53 @@ pub(super) fn place_new(source: &Dir, from: &str, target: &Dir, to: &str) -> io:
 
 /// Removes whatever stands at `name`, and all beneath it; answers with the bytes of its files.
 ///
-/// Read-only directories are opened to their owner first. No link is followed: one is removed.
-pub(super) fn remove_all(parent: &Dir, name: &OsStr) -> io::Result<u64> {
-    let Ok(directory) = parent.open_dir_nofollow(name) else {
-        return match remove_file(parent, name) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(0),
-            answer => answer,
-        };
-    };
+/// Read-only directories are opened to their owner first. No link is followed: one is removed. A
+/// directory in a directory is moved up beside it before it is emptied, so that neither memory nor
+/// open files grow with how deep it goes, which is not ours to say.
+pub(super) fn remove_all(parent: &Dir, name: &str) -> io::Result<u64> {
     let mut bytes = 0;
-    // A list of what is open in place of recursion: how deep it goes is not ours to say.
-    let mut open = vec![(directory, name.to_owned())];
-    while let Some((directory, _)) = open.last() {
-        set_directory_mode(directory, 0o700)?;
-        let mut beneath = None;
+    let mut left = vec![name.to_owned()];
+    while let Some(name) = left.pop() {
+        let Ok(directory) = parent.open_dir_nofollow(&name) else {
+            match remove_file(parent, &name) {
+                Ok(length) => bytes += length,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+            continue;
+        };
+        set_directory_mode(&directory, WRITABLE_DIRECTORY)?;
         for entry in directory.entries()? {
             let entry = entry?;
-            let name = entry.file_name();
+            let beneath = entry.file_name();
             if entry.file_type()?.is_dir() {
-                beneath = Some((directory.open_dir_nofollow(&name)?, name));
-                break;
+                // A directory that goes to another parent is written to, since its `..` changes.
+                let opened = directory.open_dir_nofollow(&beneath)?;
+                set_directory_mode(&opened, WRITABLE_DIRECTORY)?;
+                let (up, ()) =
+                    with_free_name(&name, |free| move_to_free(&directory, &beneath, parent, free))?;
+                left.push(up);
+            } else {
+                bytes += remove_file(&directory, &beneath)?;
             }
-            bytes += remove_file(directory, &name)?;
         }
-        if let Some(beneath) = beneath {
-            open.push(beneath);
-        } else if let Some((done, name)) = open.pop() {
-            drop(done);
-            let above = open.last().map_or(parent, |(directory, _)| directory);
-            above.remove_dir(&name)?;
-        }
+        drop(directory);
+        parent.remove_dir(&name)?;
     }
     Ok(bytes)
+}
+
+/// Moves `from` to a name at which nothing may stand.
+pub(super) fn move_to_free(
+    source: &Dir,
+    from: impl AsRef<Path>,
+    target: &Dir,
+    to: &str,
+) -> io::Result<()> {
+    if target.symlink_metadata(to).is_ok() {
+        return Err(io::Error::from(io::ErrorKind::AlreadyExists));
+    }
+    source.rename(from, target, to)
 }
 
 /// Removes a file or a link; answers with the length of a file.

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use skillpkg_schema::ContentAddress;
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::{ContentAddress, Faults};
 
 use crate::archive::ArchiveError;
 
@@ -14,6 +14,9 @@ pub enum StoreError {
     /// The archive was refused.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
+    /// The archive's manifest says something else of the files than the files do.
+    #[error("the manifest does not say what the files do: {0}")]
+    Mismatch(#[source] Faults),
     /// The store was written by a later version.
     #[error("the store at `{}` has format `{found}`; this version reads {known}", shown(path))]
     Format {

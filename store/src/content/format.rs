@@ -1,10 +1,12 @@
 //! The version of the store's layout, so that an older program refuses a newer store.
 
 use std::io::{self, Read as _, Write as _};
+use std::sync::Arc;
 
 use super::directory::{open_file, place_new};
 use super::error::{AtPath as _, StoreError};
 use super::layout::Layout;
+use super::lease::{Lease, Patience};
 use super::temporary::TemporaryFile;
 
 /// The format that this version reads and writes.
@@ -17,7 +19,7 @@ const PREFIX: &str = "skillpkg.store/";
 const LONGEST: u64 = 64;
 
 /// Refuses a store of another format; writes ours where there is none yet.
-pub(super) fn check(layout: &Layout) -> Result<(), StoreError> {
+pub(super) fn check(layout: &Arc<Layout>) -> Result<(), StoreError> {
     let path = || layout.path().join(FORMAT_FILE);
     let mut text = String::new();
     match open_file(layout.root(), FORMAT_FILE) {
@@ -42,7 +44,9 @@ pub(super) fn check(layout: &Layout) -> Result<(), StoreError> {
     })
 }
 
-fn write(layout: &Layout) -> Result<(), StoreError> {
+fn write(layout: &Arc<Layout>) -> Result<(), StoreError> {
+    // Or a collection could clear `tmp/` in the middle.
+    let _lease = Lease::take(layout, &Patience::default())?;
     let path = || layout.path().join(FORMAT_FILE);
     let mut file = TemporaryFile::create(layout, "format", 0o644)?;
     file.handle().write_all(format!("{PREFIX}{FORMAT}\n").as_bytes()).at(path)?;

@@ -17,6 +17,7 @@ mod repair;
 mod sync;
 mod temporary;
 mod tree;
+mod unpacked;
 mod verify;
 
 pub use collect::{Collected, Collection};
@@ -95,9 +96,9 @@ impl Store {
     /// A store of a later format is refused, and so is one with a link in the place of a directory
     /// of its own. The way to the root may hold links.
     pub fn open(root: &Path) -> Result<Self, StoreError> {
-        let layout = Layout::open(root)?;
+        let layout = Arc::new(Layout::open(root)?);
         format::check(&layout)?;
-        Ok(Self { layout: Arc::new(layout), patience: Patience::default() })
+        Ok(Self { layout, patience: Patience::default() })
     }
 
     /// Where it lies, as an absolute path.
@@ -117,7 +118,8 @@ impl Store {
     ///
     /// Streams; the archive is checked whole before anything in it is found by its address, but its
     /// signature is the caller's to verify before the snapshot is believed. `wanted` refuses
-    /// another snapshot as soon as its manifest is read. A damaged blob of the same address is
+    /// another snapshot as soon as its manifest is read. Capabilities are derived from the files
+    /// again, and must be those of the manifest. A damaged blob of the same address is
     /// replaced. Signatures kept for the same manifest are replaced by the archive's.
     ///
     /// Whoever is killed here leaves things in `tmp/` and whole blobs, and the snapshot is found or

@@ -11,11 +11,11 @@ use skillpkg_schema::manifest::FileEntry;
 use skillpkg_schema::{Manifest, SkillPath};
 
 use super::TreeProblemKind;
-use super::directory::{make_directory, set_directory_mode};
+use super::directory::{WRITABLE_DIRECTORY, make_directory, move_to_free, set_directory_mode};
 use super::error::{AtPath as _, StoreError};
 use super::layout::{Layout, tree_name};
 use super::temporary::{TemporaryTree, with_free_name};
-use super::tree::{Access, READ_ONLY_DIRECTORY, WRITABLE_DIRECTORY, fill, open, write_file};
+use super::tree::{Access, READ_ONLY_DIRECTORY, fill, open, write_file};
 use super::verify::{Wanted, divide, verify};
 
 /// Something that stood in a tree and was moved away.
@@ -82,13 +82,13 @@ fn swap(layout: &Layout, tree: TemporaryTree<'_>, name: &str) -> Result<(), Stor
     // From `aside/` it is exchanged, so that at no point the old one stands where things are
     // deleted.
     let (aside, ()) = with_free_name(name, |free| {
-        rename_free(layout.temporary(), tree.name().as_ref(), layout.aside(), free)
+        move_to_free(layout.temporary(), tree.name(), layout.aside(), free)
     })
     .at(at)?;
     let exchanged = exchange(layout.aside(), &aside, layout.snapshots(), name).at(at)?;
     if !exchanged {
         let (_, ()) = with_free_name(name, |free| {
-            match rename_free(layout.snapshots(), name.as_ref(), layout.aside(), free) {
+            match move_to_free(layout.snapshots(), name, layout.aside(), free) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 answer => answer,
             }
@@ -100,14 +100,6 @@ fn swap(layout: &Layout, tree: TemporaryTree<'_>, name: &str) -> Result<(), Stor
     tree.placed();
     layout.written().remember(at);
     Ok(())
-}
-
-/// Moves `from` to a name that must be free.
-fn rename_free(source: &Dir, from: &OsStr, target: &Dir, to: &str) -> io::Result<()> {
-    if target.symlink_metadata(to).is_ok() {
-        return Err(io::Error::from(io::ErrorKind::AlreadyExists));
-    }
-    source.rename(from, target, to)
 }
 
 /// Exchanges what stands at two names in one step; answers with false where that cannot be done.

@@ -114,7 +114,7 @@ impl Drop for TemporaryTree<'_> {
     fn drop(&mut self) {
         if !self.kept {
             // What cannot be removed now, `collect` removes later.
-            let _ = remove_all(self.parent, self.name.as_ref());
+            let _ = remove_all(self.parent, &self.name);
         }
     }
 }

@@ -18,8 +18,6 @@ use super::temporary::TemporaryTree;
 
 /// The permission bits of a tree's directories once it is whole.
 pub(super) const READ_ONLY_DIRECTORY: u32 = 0o555;
-/// The permission bits of a directory of which something is moved.
-pub(super) const WRITABLE_DIRECTORY: u32 = 0o755;
 
 /// Who may write what is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

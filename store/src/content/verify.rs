@@ -63,7 +63,16 @@ impl Verifier<'_> {
     ) -> Result<(), StoreError> {
         let mut wanted = divide(path, files);
         let at = || self.place.join(path);
-        for found in directory.entries().at(at)? {
+        let entries = match directory.entries() {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !path.is_empty() => {
+                self.problem(TreeProblemKind::Mode, path.trim_end_matches('/'));
+                self.missing(files);
+                return Ok(());
+            }
+            Err(error) => return Err(StoreError::io(at(), error)),
+        };
+        for found in entries {
             let found = found.at(at)?;
             let name = found.file_name();
             match name.to_str().and_then(|name| wanted.remove_entry(name)) {
