@@ -23,7 +23,7 @@ pub enum EnvelopeError {
     /// Not in canonical form, so not as it was signed.
     #[error("the signature envelope is not in canonical form (RFC 8785)")]
     NotCanonical,
-    /// No signature, more than [`MAX_SIGNATURES`], or two of one key.
+    /// No signature, more than 16, or two of one key.
     #[error(
         "the signature envelope must hold 1 to {MAX_SIGNATURES} signatures, each of another key"
     )]
