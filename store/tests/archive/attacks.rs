@@ -9,7 +9,7 @@ use skillpkg_schema::skill::Rules;
 use skillpkg_schema::tree::MemoryTree;
 use skillpkg_store::attacks::{self, Attack, RefusedBy, SIGNING_KEY, Sample};
 
-use crate::support::small;
+use crate::support::{attacks, small};
 
 fn check(attack: &Attack) -> Result<(), String> {
     let expected = &attack.expected;
@@ -65,7 +65,7 @@ fn derived(sample: &Sample) -> Manifest {
 
 #[test]
 fn every_attack_gets_the_answer_that_is_expected_of_it() {
-    let attacks = attacks::all().unwrap();
+    let attacks = attacks();
     let wrong: Vec<String> = attacks
         .iter()
         .filter_map(|attack| Some(format!("{}: {}", attack.name, check(attack).err()?)))
@@ -75,7 +75,7 @@ fn every_attack_gets_the_answer_that_is_expected_of_it() {
 
 #[test]
 fn every_expectation_is_of_some_attack_and_names_are_unique() {
-    let attacks = attacks::all().unwrap();
+    let attacks = attacks();
     let names: BTreeSet<&str> = attacks.iter().map(|attack| attack.name.as_str()).collect();
     assert_eq!(names.len(), attacks.len());
     for expected in attacks::expectations().unwrap() {

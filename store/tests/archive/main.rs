@@ -1,7 +1,11 @@
 //! The archive profile: what is written, what is read, and what is refused.
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
+#![expect(clippy::print_stdout, reason = "a test says what it skips")]
 
 mod attacks;
+mod differential;
+mod fuzz_corpus;
+mod golden;
 mod memory;
 mod properties;
 mod round_trip;
