@@ -29,18 +29,18 @@ pub(super) struct Line {
 }
 
 /// Finds a text's lines by their offsets.
-struct Lines<'a> {
+pub(super) struct Lines<'a> {
     text: &'a str,
     starts: Vec<usize>,
 }
 
 impl<'a> Lines<'a> {
-    fn new(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a str) -> Self {
         let ends = text.match_indices('\n').map(|(end, _)| end + 1);
         Self { text, starts: std::iter::once(0).chain(ends).collect() }
     }
 
-    fn place(&self, offset: usize) -> Place {
+    pub(super) fn place(&self, offset: usize) -> Place {
         let line = self.starts.partition_point(|start| *start <= offset);
         let start = self.starts.get(line.saturating_sub(1)).copied().unwrap_or(0);
         let before = self.text.get(start..offset).unwrap_or_default();

@@ -128,7 +128,7 @@ pub(super) fn read(text: &str, report: &mut Report<'_>) -> Option<Frontmatter> {
 /// The keys and values, those lines taken verbatim that are not YAML as they stand.
 fn members(text: &str, report: &mut Report<'_>) -> Option<Vec<Member>> {
     let (read, repairs) = match yaml::read(text) {
-        Err(error) if error.reason.is_syntax() => {
+        Err(error) if error.reason.may_be_prose() => {
             let (repaired, repairs) = repair(text);
             (yaml::read(&repaired), repairs)
         }
@@ -139,7 +139,9 @@ fn members(text: &str, report: &mut Report<'_>) -> Option<Vec<Member>> {
         Err(error) => {
             let mut diagnostic =
                 Diagnostic::error("frontmatter_not_read", error.reason.to_string());
-            if let Some(hint) = error.reason.hint() {
+            if let Some(key) = key_without_space(text, error.place.line) {
+                diagnostic = diagnostic.with_hint(format!("put a space behind `{}:`", escape(key)));
+            } else if let Some(hint) = error.reason.hint() {
                 diagnostic = diagnostic.with_hint(hint);
             }
             report.at(in_file(error.place), diagnostic);
@@ -174,6 +176,15 @@ fn members(text: &str, report: &mut Report<'_>) -> Option<Vec<Member>> {
         shift(member);
     }
     Some(members)
+}
+
+/// The key of a line like `name:demo`, on line `last` of the frontmatter or above it.
+fn key_without_space(text: &str, last: usize) -> Option<&str> {
+    text.lines().take(last).find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        let is_key = KNOWN.contains(&key) && !value.is_empty();
+        (is_key && !value.starts_with(char::is_whitespace)).then_some(key)
+    })
 }
 
 /// The place in the file of a place in the frontmatter: one line, `---`, stands above it.

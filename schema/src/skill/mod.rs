@@ -3,6 +3,7 @@
 mod answer;
 mod coerce;
 mod compile;
+mod content;
 mod fence;
 mod files;
 mod frontmatter;
@@ -10,7 +11,11 @@ mod includes;
 mod number;
 mod param;
 mod parse;
+#[cfg(test)]
+mod print;
 mod programs;
+#[cfg(test)]
+mod properties;
 mod reading;
 mod repair;
 mod report;
@@ -22,6 +27,7 @@ mod tool;
 mod yaml;
 
 pub use compile::compile;
+pub use content::HIDDEN_CHARACTER;
 pub use parse::parse;
 pub use programs::programs;
 pub use resolve::{Answer, Call, ResolveError, resolve};

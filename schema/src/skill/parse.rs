@@ -3,17 +3,19 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::content::Reference;
 use super::frontmatter::{self, Frontmatter};
 use super::includes::Include;
 use super::report::{Place, Report};
-use super::{SkillFile, Tool, fence, tool};
+use super::{SkillFile, Tool, content, fence, tool};
 use crate::diagnostic::{Diagnostic, Faults, escape};
 use crate::limits::MAX_SKILL_FILE_BYTES;
 
-/// A parsed file, and where its includes stand.
+/// A parsed file, and where its includes and the files it refers to stand.
 pub(super) struct Located {
     pub(super) file: SkillFile,
     pub(super) includes: Option<Vec<Include>>,
+    pub(super) references: Vec<Reference>,
 }
 
 /// Parses the bytes of a `SKILL.md`; `file` is what messages call it.
@@ -90,6 +92,8 @@ fn read(text: &str, report: &mut Report<'_>) -> Result<Option<Located>, Diagnost
         );
     }
     let (rendered, tools) = body(parts.body, parts.body_line, report);
+    content::warn_of_hidden_characters(text, report);
+    let references = content::examine(parts.body, parts.body_line, report);
     let Some(frontmatter) = frontmatter.filter(|_| !report.has_errors()) else { return Ok(None) };
     let Frontmatter { dialect, name, description, version, license, includes, metadata } =
         frontmatter;
@@ -108,7 +112,7 @@ fn read(text: &str, report: &mut Report<'_>) -> Result<Option<Located>, Diagnost
         tools,
         warnings: Vec::new(),
     };
-    Ok(Some(Located { file, includes }))
+    Ok(Some(Located { file, includes, references }))
 }
 
 /// The prose with each fence collapsed, and the tools.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::content::Reference;
 use super::files::{self, Packed, PackedTree};
 use super::parse::{Located, parse_located};
 use super::report::Report;
@@ -26,7 +27,8 @@ impl Skill {
     /// capabilities share a name. Only files that are packed have a say, so that the skill reads
     /// the same from its archive; of an Agent Skill without `includes` that is all of `tree`.
     pub fn read(tree: &dyn Tree, rules: Rules) -> Result<Self, Faults> {
-        let Located { file, includes } = parse_located(&skill_file(tree)?, SKILL_FILE)?;
+        let located = parse_located(&skill_file(tree)?, SKILL_FILE)?;
+        let Located { file, includes, references } = located;
         let mut report = Report::new(SKILL_FILE);
         for warning in &file.warnings {
             report.add(warning.clone());
@@ -40,6 +42,7 @@ impl Skill {
             return Err(report.into_faults());
         }
         check_programs(&file, &packed, &mut report);
+        check_references(&references, &packed, &mut report);
         let capabilities = match capability::read(&packed, rules) {
             Ok((capabilities, warnings)) => {
                 report.extend(warnings);
@@ -158,6 +161,32 @@ fn packed_program(name: &str, whose: &str, packed: &dyn Tree) -> Option<Diagnost
                  `includes` where the skill has any",
             ),
         ),
+    }
+}
+
+/// The files that the prose refers to are packed.
+fn check_references(references: &[Reference], packed: &dyn Tree, report: &mut Report<'_>) {
+    for Reference { path, place } in references {
+        let shown = escape(path);
+        let fault = match includes::normalize(path) {
+            Ok(path) if path == "." => continue,
+            Ok(path) if path.parse::<SkillPath>().is_err() => "is no file a skill can have",
+            Ok(path) => match packed.entry(&path) {
+                Ok(None) => "is not among the skill's files",
+                _ => continue,
+            },
+            Err(_) => "is outside the skill",
+        };
+        report.at(
+            *place,
+            Diagnostic::warning(
+                "reference_missing",
+                format!("the link to `{shown}` leads nowhere: it {fault}"),
+            )
+            .with_hint(
+                "put the file into the skill, and name it in `includes` where the skill has any",
+            ),
+        );
     }
 }
 

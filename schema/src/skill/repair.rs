@@ -92,7 +92,7 @@ fn block(lines: &mut [String], first_line: usize, depth: usize, repairs: &mut Ve
             .unwrap_or(lines.len());
         let Some(entry) = lines.get_mut(start..end) else { continue };
         let reason = yaml::read_node(&entry.join("\n")).err().map(|error| error.reason);
-        if reason.is_some_and(|reason| reason.is_syntax()) {
+        if reason.is_some_and(|reason| reason.may_be_prose()) {
             repair_entry(entry, first_line + start, indent, depth, repairs);
         }
     }

@@ -82,14 +82,17 @@ pub(super) enum YamlReason {
 }
 
 impl YamlReason {
-    /// Whether the text is not YAML, rather than YAML that is refused.
-    pub(super) fn is_syntax(&self) -> bool {
-        matches!(self, Self::Syntax(_))
+    /// Whether prose that is not meant as YAML reads so: `a: b`, `{{x}}`, `*bold* text`.
+    pub(super) fn may_be_prose(&self) -> bool {
+        matches!(self, Self::Syntax(_) | Self::ComplexKey | Self::Alias)
     }
 
     /// What to do about it.
     pub(super) fn hint(&self) -> Option<&'static str> {
         match self {
+            Self::Syntax(reason) if reason.contains("escape") => {
+                Some("in double quotes `\\` starts an escape: write `\\\\`, or use single quotes")
+            }
             Self::Syntax(reason) if reason.contains("quoted scalar") => {
                 Some("close the quote at the end of the value")
             }
@@ -104,7 +107,8 @@ impl YamlReason {
             }
             Self::MergeKey => Some("write the keys out"),
             Self::SecondDocument => Some("keep one, and no `...` or `---` inside it"),
-            Self::ComplexKey | Self::TooDeep | Self::TooManyNodes => None,
+            Self::ComplexKey => Some("put the value in quotes"),
+            Self::TooDeep | Self::TooManyNodes => None,
         }
     }
 }
@@ -133,7 +137,11 @@ pub(super) fn read_node(text: &str) -> Result<(Option<Node>, Vec<Cut>), YamlErro
 }
 
 fn syntax(error: &ScanError) -> YamlError {
-    let reason = YamlReason::Syntax(escape(error.info()));
+    let reason = if error.info().contains("unknown anchor") {
+        YamlReason::Alias
+    } else {
+        YamlReason::Syntax(escape(error.info()))
+    };
     YamlError { place: place(error.marker()), reason }
 }
 
