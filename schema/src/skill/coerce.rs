@@ -58,9 +58,7 @@ pub(super) fn expected(param: &Param) -> String {
             format!("one of {}", shown.join(", "))
         }
         (None, ParamKind::String) => "a string".to_owned(),
-        (None, ParamKind::Integer) => {
-            "a whole number from -9223372036854775808 to 9223372036854775807".to_owned()
-        }
+        (None, ParamKind::Integer) => "a whole number of at most 64 bits".to_owned(),
         (None, ParamKind::Number) => "a number".to_owned(),
         (None, ParamKind::Boolean) => "`true` or `false`".to_owned(),
     }

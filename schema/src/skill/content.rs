@@ -70,7 +70,7 @@ fn is_hidden(line: &[char], at: usize) -> bool {
         // The letters of a flag of a region behind a black flag.
         '\u{e0020}'..='\u{e007f}' => {
             let is_tag = |c: &&char| ('\u{e0020}'..='\u{e007f}').contains(*c);
-            let run = line.iter().take(at).rev().take_while(is_tag).count();
+            let run = line.iter().take(at).rev().take(7).take_while(is_tag).count();
             let base = at.checked_sub(run + 1).and_then(|at| line.get(at));
             run > 6 || base != Some(&'\u{1f3f4}')
         }

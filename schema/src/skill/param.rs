@@ -20,6 +20,16 @@ const TYPES: [(&str, ParamKind); 4] = [
     ("boolean", ParamKind::Boolean),
 ];
 
+/// What other languages call them.
+const SYNONYMS: [(&str, &str); 6] = [
+    ("int", "integer"),
+    ("str", "string"),
+    ("text", "string"),
+    ("bool", "boolean"),
+    ("float", "number"),
+    ("double", "number"),
+];
+
 impl ParamKind {
     /// The type as JSON Schema names it.
     pub fn name(self) -> &'static str {
@@ -144,15 +154,13 @@ fn kind(keyed: &Keyed<'_, '_>, whose: &str, report: &mut Report<'_>) -> Option<P
             "{whose}: the type `{}` is not one of `string`, `integer`, `number`, `boolean`",
             escape(given)
         );
-        let diagnostic = Diagnostic::error("param_type", message);
-        let names = TYPES.iter().map(|(name, _)| *name);
-        report.at(
-            keyed.value_place,
-            match did_you_mean(given, names) {
-                Some(hint) => diagnostic.with_hint(hint),
-                None => diagnostic.with_hint("pass anything else as one `string`"),
-            },
-        );
+        let synonym = SYNONYMS.iter().find(|(name, _)| *name == given);
+        let hint = match synonym {
+            Some((_, name)) => Some(format!("write `type: {name}`")),
+            None => did_you_mean(given, TYPES.iter().map(|(name, _)| *name)),
+        };
+        let hint = hint.unwrap_or_else(|| "pass anything else as one `string`".to_owned());
+        report.at(keyed.value_place, Diagnostic::error("param_type", message).with_hint(hint));
     }
     kind
 }

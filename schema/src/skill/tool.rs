@@ -20,6 +20,7 @@ pub(super) struct Entry<'a> {
     /// What stands behind the indentation, to the end of the line.
     pub(super) content: &'a str,
     pub(super) indent: usize,
+    is_indented_with_spaces: bool,
     /// Where the content starts.
     pub(super) place: Place,
 }
@@ -29,7 +30,8 @@ impl<'a> Entry<'a> {
         let content = line.text.trim_start();
         let indent = line.text.chars().count() - content.chars().count();
         let place = Place { column: line.place.column + indent, ..line.place };
-        Self { content, indent, place }
+        let is_indented_with_spaces = line.text.chars().take(indent).all(|c| c == ' ');
+        Self { content, indent, is_indented_with_spaces, place }
     }
 
     pub(super) fn is_item(&self) -> bool {
@@ -145,7 +147,10 @@ pub(super) fn known<'k, 'e, 'a>(
             known.push(keyed);
         } else {
             let message = format!("{whose}: `{}` stands twice", keyed.key);
-            report.at(keyed.place, Diagnostic::error("fence_key_twice", message));
+            report.at(
+                keyed.place,
+                Diagnostic::error("fence_key_twice", message).with_hint("keep one of them"),
+            );
         }
     }
     known
@@ -186,29 +191,22 @@ pub(super) fn read(fence: &Fence, report: &mut Report<'_>) -> Option<Tool> {
     }
     let entries: Vec<Entry<'_>> =
         fence.lines.iter().filter(|line| !line.text.trim().is_empty()).map(Entry::new).collect();
-    for (line, entry) in
-        fence.lines.iter().filter(|line| !line.text.trim().is_empty()).zip(&entries)
-    {
-        if !line.text.chars().take(entry.indent).all(|character| character == ' ') {
-            report.at(
-                line.place,
-                Diagnostic::error(
-                    "fence_tab",
-                    format!("`{}` is not indented with spaces", escape(entry.content.trim_end())),
-                )
-                .with_hint("a tab is as wide as each reader makes it; indent with spaces"),
-            );
-        }
+    let whose = whose(&entries);
+    for entry in entries.iter().filter(|entry| !entry.is_indented_with_spaces) {
+        let shown = escape(entry.content.trim_end());
+        report.at(
+            entry.place,
+            Diagnostic::error(
+                "fence_tab",
+                format!("{whose}: `{shown}` is not indented with spaces"),
+            )
+            .with_hint("a tab is as wide as each reader makes it; indent with spaces"),
+        );
     }
     if report.is_full() {
         return None;
     }
-    let keys = keys(&entries, "tool fence", report);
-    let given_id = keys.iter().find(|keyed| keyed.key == "id").map(|keyed| keyed.value);
-    let whose = match given_id {
-        Some(id) if !id.is_empty() => format!("tool `{}`", escape(id)),
-        _ => "tool fence".to_owned(),
-    };
+    let keys = keys(&entries, &whose, report);
     let known = known(&keys, &KEYS, &whose, report);
     let find = |key: &str| known.iter().find(|keyed| keyed.key == key).copied();
 
@@ -229,6 +227,18 @@ pub(super) fn read(fence: &Fence, report: &mut Report<'_>) -> Option<Tool> {
         run: Run::new(template?.words.into_iter().map(|(word, _)| word).collect()),
         line: fence.place.line,
     })
+}
+
+/// How messages call the tool: by its id, wherever that stands.
+fn whose(entries: &[Entry<'_>]) -> String {
+    let id = entries
+        .iter()
+        .filter_map(Entry::key_value)
+        .find(|(key, value, _)| *key == "id" && !value.is_empty());
+    match id {
+        Some((_, id, _)) => format!("tool `{}`", escape(id)),
+        None => "tool fence".to_owned(),
+    }
 }
 
 fn required<'a>(
