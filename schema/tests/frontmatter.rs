@@ -1,0 +1,250 @@
+//! Frontmatter as published skills write it.
+
+use serde_json::{Value, json};
+use skillpkg_schema::skill::{Dialect, SkillFile, parse};
+
+fn read(frontmatter: &str) -> SkillFile {
+    let source = format!("---\n{frontmatter}\n---\nbody\n");
+    parse(source.as_bytes(), "SKILL.md").unwrap_or_else(|faults| panic!("{frontmatter}: {faults}"))
+}
+
+fn codes(file: &SkillFile) -> Vec<&str> {
+    file.warnings.iter().map(|one| one.code.as_str()).collect()
+}
+
+/// The description that a line `description: VALUE` gives, with the codes of the warnings.
+fn described(value: &str) -> (String, Vec<String>) {
+    let file = read(&format!("name: a\ndescription: {value}\nlicense: MIT"));
+    assert_eq!(file.license.as_deref(), Some("MIT"), "{value}");
+    let codes = codes(&file).into_iter().map(str::to_owned).collect();
+    (file.description, codes)
+}
+
+#[test]
+fn scalars_are_what_is_written() {
+    for text in ["1.10", "yes", "no", "null", "~x", "0x10", "1e400", "2026-11-29", "1_000", "0o7"] {
+        let file = read(&format!("name: a\ndescription: d\nversion: {text}\nx: [{text}]"));
+        assert_eq!(file.version.as_deref(), Some(text));
+        assert_eq!(file.metadata["x"], json!([text]));
+    }
+}
+
+#[test]
+fn prose_that_is_no_yaml_is_taken_verbatim_with_a_warning() {
+    for value in [
+        "Use when: the user asks",
+        "Ends with a colon:",
+        "`code` first",
+        "@mention first",
+        "%s first",
+        "**bold** first",
+        "*slanted* first",
+        "& so on",
+        "| piped",
+        "> quoted",
+        "- dashed",
+        "? asked",
+        ", then",
+        "] closed",
+        "[a] [b]",
+        "[unfinished",
+        "{unfinished: x",
+        "{{x}} to fill in",
+        "\"Foo\" and \"bar\"",
+        "'it's broken'",
+        "日本語: の説明 🎉",
+        "says \"do: it\" and 'x # y': a, b",
+        "http://x.y: see",
+    ] {
+        let expected = (value.to_owned(), vec!["frontmatter_verbatim".to_owned()]);
+        assert_eq!(described(value), expected, "{value}");
+    }
+}
+
+#[test]
+fn the_warning_shows_the_quoted_form_and_its_place() {
+    let file = read("name: a\ndescription: Use \"it\" when: asked");
+    let shown = file.warnings[0].to_string();
+    let expected = "SKILL.md:3:14: the value of `description` is not YAML as it stands; it was \
+                    taken verbatim\n  hint: put it in quotes: \"Use \\\"it\\\" when: asked\"";
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn a_number_sign_does_not_end_prose_and_ends_a_single_word() {
+    let (description, codes) = described("Works in C # and F# too");
+    assert_eq!(description, "Works in C # and F# too");
+    assert_eq!(codes, ["frontmatter_comment"]);
+    assert_eq!(described("One # word").0, "One # word");
+    assert_eq!(described("Quoted# and (#3) are no comments"), {
+        ("Quoted# and (#3) are no comments".to_owned(), Vec::new())
+    });
+    let file = read("name: a # the name\ndescription: \"d\" # quoted\nversion: 1.10 # not 1.1");
+    assert_eq!((file.name.as_str(), file.version.as_deref()), ("a", Some("1.10")));
+    assert!(file.warnings.is_empty());
+    let file = read("# a remark\nname: a\ndescription: d\ncompatibility: needs C # and git");
+    assert_eq!(file.metadata["compatibility"], "needs C # and git");
+}
+
+#[test]
+fn prose_of_several_lines_is_read() {
+    for (value, expected) in [
+        ("one\n  two\n  three", "one two three"),
+        ("one\n  two: three\n\n  four", "one two: three four"),
+        (">\n  one: # two\n  three\n\n  four", "one: # two three\nfour"),
+        (">-\n  one", "one"),
+        ("|\n  one\n    two", "one\n  two"),
+        ("|-\n    - one: two\n    - three", "- one: two\n- three"),
+        ("\"one\n  two\"", "one two"),
+        ("'one''s'", "one's"),
+        ("\n  one\n  two", "one two"),
+        ("  padded   ", "padded"),
+    ] {
+        assert_eq!(described(value).0, expected, "{value}");
+    }
+}
+
+#[test]
+fn nesting_is_kept_and_repaired_in_its_place() {
+    let file = read(
+        "name: a\ndescription: d\nmetadata:\n  author: @me\n  tags: [a, 1.0]\n  list:\n  - x: y: z\n    \
+         w: 1\n  - `v`\n  deep:\n    deeper: k: v\nallowed-tools:\n- Read\n- Bash(git: *)",
+    );
+    let expected: Value = json!({
+        "metadata": {
+            "author": "@me", "tags": ["a", "1.0"], "list": [{"x": "y: z", "w": "1"}, "`v`"],
+            "deep": {"deeper": "k: v"},
+        },
+        "allowed-tools": ["Read", "Bash(git: *)"],
+    });
+    assert_eq!(Value::Object(file.metadata.clone()), expected);
+    let lines: Vec<u32> = file.warnings.iter().filter_map(|one| one.line).collect();
+    assert_eq!(lines, [5, 8, 10, 12, 15]);
+}
+
+#[test]
+fn flow_collections_over_several_lines_are_read() {
+    let file = read(
+        "name: a\ndescription: d\nallowed-tools: [\n  Read, # reads\n  Grep\n]\nmetadata:\n  {\n    \
+         \"openclaw\": { \"requires\": { \"bins\": [\"uv\"] }, },\n  }",
+    );
+    assert_eq!(file.metadata["allowed-tools"], json!(["Read", "Grep"]));
+    assert_eq!(file.metadata["metadata"], json!({"openclaw": {"requires": {"bins": ["uv"]}}}));
+}
+
+#[test]
+fn what_has_two_readings_is_refused() {
+    for frontmatter in [
+        "name: a\ndescription: d\nname: b",
+        "name: a\ndescription: d\nmetadata: {x: 1, x: 2}",
+        "name: a\ndescription: d\nx: &a 1\ny: *a",
+        "name: a\ndescription: d\ny: *a",
+        "name: a\ndescription: d\nx: !!str 1",
+        "name: a\ndescription: d\nx: !local 1",
+        "name: a\ndescription: d\n<<: {x: 1}",
+        "name: a\ndescription: d\n? [x]\n: y",
+        "name: a\ndescription: d\n...\nx: y",
+        "name: a\ndescription: d\nx: \"open",
+        "name: a\ndescription: d\nx:\n\ty: z",
+        "name: a\ndescription: wraps\nto the margin",
+        "- name: a",
+        "name a",
+        "",
+        "name: a",
+        "description: d",
+        "name: a\ndescription:",
+        "name: ''\ndescription: d",
+        "name: [a]\ndescription: d",
+        "skill: a\nname: b\ndescription: d",
+    ] {
+        let source = format!("---\n{frontmatter}\n---\nbody\n");
+        let faults = parse(source.as_bytes(), "SKILL.md").expect_err(frontmatter);
+        assert!(faults.first().line.is_some() && faults.first().column.is_some(), "{faults}");
+    }
+}
+
+#[test]
+fn the_dialect_follows_from_the_name() {
+    assert_eq!(read("skill: a\ndescription: d").dialect, Dialect::Hard);
+    assert_eq!(read("skill: a\nname: a\ndescription: d").dialect, Dialect::Hard);
+    assert_eq!(read("name: a\ndescription: d").dialect, Dialect::Agent);
+}
+
+#[test]
+fn the_version_stands_at_the_top_or_in_metadata() {
+    for (frontmatter, version) in [
+        ("name: a\nmetadata: {version: 1.10}", Some("1.10")),
+        ("name: a\nversion: 2", Some("2")),
+        ("skill: a\nversion: 1\nmetadata: {version: 1}", Some("1")),
+        ("skill: a\nversion: 1\nmetadata: {version: 2}", Some("1")),
+        ("name: a\nversion: 1\nmetadata: {version: 2}", Some("2")),
+        ("name: a\nversion:", None),
+        ("name: a", None),
+    ] {
+        let file = read(&format!("{frontmatter}\ndescription: d"));
+        assert_eq!(file.version.as_deref(), version, "{frontmatter}");
+        let differs = frontmatter.contains("version: 1\nmetadata: {version: 2}");
+        assert_eq!(codes(&file) == ["version_conflict"], differs, "{frontmatter}");
+    }
+}
+
+#[test]
+fn unknown_keys_are_kept_and_told_and_known_ones_are_not() {
+    let file = read(
+        "name: a\ndescription: d\nlicense: MIT\ncompatibility: c\nallowed-tools: Read\nversion: 1\n\
+         includes: a\nmetadata: {}\nmodel: opus\nlicence: MIT",
+    );
+    assert_eq!(codes(&file), ["frontmatter_key", "frontmatter_key"]);
+    assert_eq!(file.warnings[1].hint.as_deref(), Some("did you mean `license`?"));
+    let keys: Vec<&String> = file.metadata.keys().collect();
+    assert_eq!(keys, ["allowed-tools", "compatibility", "licence", "metadata", "model"]);
+}
+
+#[test]
+fn includes_are_a_text_or_a_list() {
+    for (value, paths) in [
+        ("handle.py, ./queries/ ,Makefile", vec!["handle.py", "queries", "Makefile"]),
+        (".", vec!["."]),
+        ("./", vec!["."]),
+        ("\n  - a, b\n  - ./c/./d//", vec!["a, b", "c/d"]),
+        ("[a, b]", vec!["a", "b"]),
+        ("", vec![]),
+        ("a..b, ...", vec!["a..b", "..."]),
+    ] {
+        let file = read(&format!("skill: a\ndescription: d\nincludes: {value}"));
+        assert_eq!(file.includes.unwrap(), paths, "{value}");
+    }
+    for value in
+        ["/a", "~", "~/a", "..", "a/../b", "a/..", "..\\a", "C:\\a", "a,,b", "{a: b}", "[[a]]"]
+    {
+        let source = format!("---\nskill: a\ndescription: d\nincludes: {value}\n---\nbody\n");
+        assert!(parse(source.as_bytes(), "SKILL.md").is_err(), "{value}");
+    }
+    assert_eq!(read("skill: a\ndescription: d").includes, None);
+}
+
+#[test]
+fn the_frame_is_three_dashes_alone() {
+    for source in [
+        "\u{feff}---\r\nname: a\r\ndescription: d\r\n---\r\nbody\r\n",
+        "---  \nname: a\ndescription: d\n---\t\nbody",
+        "---\rname: a\rdescription: d\r---\rbody\r",
+        "---\nname: a\ndescription: d\n---\n\n---\nbody\n---\n",
+    ] {
+        let file = parse(source.as_bytes(), "SKILL.md").unwrap();
+        assert_eq!((file.name.as_str(), file.description.as_str()), ("a", "d"));
+    }
+    for source in [
+        "",
+        "\n---\nname: a\ndescription: d\n---\nbody",
+        " ---\nname: a\ndescription: d\n---\nbody",
+        "----\nname: a\ndescription: d\n---\nbody",
+        "---\nname: a\ndescription: d\nbody",
+        "---\nname: a\ndescription: d\n---",
+        "---\nname: a\ndescription: d\n---\n \n\t\n",
+    ] {
+        assert!(parse(source.as_bytes(), "SKILL.md").is_err(), "{source:?}");
+    }
+    let bad = parse(b"---\nname: a\ndescription: \xff\n---\nbody", "SKILL.md").unwrap_err();
+    assert_eq!((bad.first().line, bad.first().column), (Some(3), Some(14)));
+}
