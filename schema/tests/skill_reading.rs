@@ -7,7 +7,7 @@ use skillpkg_schema::{Faults, diagnostic::Diagnostic};
 fn tree(files: &[(&str, &str)]) -> MemoryTree {
     let mut tree = MemoryTree::default();
     for (path, content) in files {
-        tree.insert(*path, path.ends_with(".sh"), *content);
+        tree.insert(*path, path.starts_with("bin/") || *path == "go.sh", *content);
     }
     tree
 }
@@ -23,7 +23,7 @@ fn read(tree: &dyn Tree) -> Result<Skill, Faults> {
 }
 
 fn included(skill: &Skill) -> Vec<&str> {
-    skill.included.iter().map(|path| path.as_str()).collect()
+    skill.included.iter().map(skillpkg_schema::SkillPath::as_str).collect()
 }
 
 fn has(diagnostics: &[Diagnostic], code: &str) -> bool {

@@ -1,5 +1,7 @@
 //! A skill written back as the text of a `SKILL.md`, to hold the reader to its own answer.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::coerce::text;
@@ -10,10 +12,10 @@ use super::{Dialect, SkillFile, Tool};
 pub(super) fn print(file: &SkillFile) -> String {
     let key = if file.dialect == Dialect::Hard { "skill" } else { "name" };
     let mut out = format!("---\n{key}: {}\n", quote(&file.name));
-    out.push_str(&format!("description: {}\n", quote(&file.description)));
+    let _ = writeln!(out, "description: {}", quote(&file.description));
     for (key, value) in [("version", &file.version), ("license", &file.license)] {
         if let Some(value) = value {
-            out.push_str(&format!("{key}: {}\n", quote(value)));
+            let _ = writeln!(out, "{key}: {}", quote(value));
         }
     }
     if let Some(includes) = &file.includes {
@@ -22,7 +24,7 @@ pub(super) fn print(file: &SkillFile) -> String {
         out.push_str("]\n");
     }
     for (key, value) in &file.metadata {
-        out.push_str(&format!("{}: ", quote(key)));
+        let _ = write!(out, "{}: ", quote(key));
         flow(value, &mut out);
         out.push('\n');
     }
@@ -54,7 +56,7 @@ fn flow(value: &Value, out: &mut String) {
             out.push('{');
             for (at, (key, value)) in members.iter().enumerate() {
                 out.push_str(if at > 0 { ", " } else { "" });
-                out.push_str(&format!("{}: ", quote(key)));
+                let _ = write!(out, "{}: ", quote(key));
                 flow(value, out);
             }
             out.push('}');
@@ -64,12 +66,12 @@ fn flow(value: &Value, out: &mut String) {
 }
 
 fn fence(tool: &Tool, out: &mut String) {
-    out.push_str(&format!("```tool\nid: {}\ndescription: {}\n", tool.id, tool.description));
+    let _ = writeln!(out, "```tool\nid: {}\ndescription: {}", tool.id, tool.description);
     if !tool.params.is_empty() {
         out.push_str("params:\n");
     }
     for param in &tool.params {
-        out.push_str(&format!("  {}:\n    type: {}\n", param.name, param.kind.name()));
+        let _ = writeln!(out, "  {}:\n    type: {}", param.name, param.kind.name());
         let choices = param
             .choices
             .as_ref()
@@ -81,13 +83,13 @@ fn fence(tool: &Tool, out: &mut String) {
             ("default", param.default.as_ref().map(text)),
         ] {
             if let Some(value) = value {
-                out.push_str(&format!("    {key}: {value}\n"));
+                let _ = writeln!(out, "    {key}: {value}");
             }
         }
     }
     out.push_str("run:\n");
     for word in tool.run.words() {
-        out.push_str(&format!("  - {word}\n"));
+        let _ = writeln!(out, "  - {word}");
     }
     out.push_str("```");
 }

@@ -113,7 +113,9 @@ prop_compose! {
             tools.into_iter().map(|(id, tool)| Tool { id, ..tool }).collect();
         let mut rendered = "First.".to_owned();
         for tool in &tools {
-            rendered.push_str(&format!("\n\n[tool: {}]\n\nThen.", tool.id));
+            rendered.push_str("\n\n[tool: ");
+            rendered.push_str(&tool.id);
+            rendered.push_str("]\n\nThen.");
         }
         let dialect = if is_hard { Dialect::Hard } else { Dialect::Agent };
         let warnings = Vec::new();
