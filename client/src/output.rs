@@ -124,6 +124,17 @@ impl Output {
         write!(stdout, "{shown}{end}").and_then(|()| stdout.flush()).map_err(|error| closed(&error))
     }
 
+    /// Writes what a program wrote to its streams to ours, byte for byte; nothing where `--json`
+    /// was given.
+    pub(crate) fn streams(self, stdout: &[u8], stderr: &[u8]) -> Result<(), Error> {
+        if self.json {
+            return Ok(());
+        }
+        let _ = io::stderr().lock().write_all(stderr);
+        let mut out = io::stdout().lock();
+        out.write_all(stdout).and_then(|()| out.flush()).map_err(|error| closed(&error))
+    }
+
     /// Reads one line that is not shown while it is typed.
     pub(crate) fn ask_hidden(self, question: &str) -> Result<String, Error> {
         let mut stderr = anstream::stderr();

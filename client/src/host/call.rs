@@ -150,7 +150,7 @@ impl Host {
             }
             _ => failure,
         })?;
-        Ok(outcome(output, call.argv, notices))
+        Ok(outcome(RunOutput { argv: call.argv, ..output }, notices))
     }
 
     async fn call_script(
@@ -186,8 +186,7 @@ impl Host {
                 .map_or(script.maximum_output_bytes, |most| most.min(script.maximum_output_bytes)),
             cancellation: options.cancellation.clone(),
         };
-        let argv = runner.argv(script);
-        Ok(outcome(runner.run(context).await?, argv, notices))
+        Ok(outcome(runner.run(context).await?, notices))
     }
 
     /// Re-hashes the tree on a thread where that may take its time.
@@ -254,8 +253,8 @@ async fn run_tool(spawn: &Spawn<'_>, options: &CallOptions) -> Result<RunOutput,
     if captured { spawn.run(b"", &bounds).await } else { spawn.run_attached(&bounds).await }
 }
 
-fn outcome(output: RunOutput, argv: Vec<String>, notices: Vec<String>) -> CallOutcome {
-    let RunOutput { exit, stdout, stderr, duration } = output;
+fn outcome(output: RunOutput, notices: Vec<String>) -> CallOutcome {
+    let RunOutput { exit, stdout, stderr, argv, duration } = output;
     CallOutcome { exit, stdout, stderr, argv, duration, notices }
 }
 

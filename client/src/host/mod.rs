@@ -43,13 +43,21 @@ pub struct HostOptions {
     pub runners: Option<RunnerSet>,
     /// Most bytes of a resource.
     pub maximum_resource_bytes: u64,
+    /// Whether a host is refused where a script of an active skill has no runner, or more than one;
+    /// a call of the script is in any case.
+    pub check_runners: bool,
 }
 
 impl HostOptions {
     /// The project's skills, with the configured runners.
     pub fn new(settings: Settings) -> Self {
-        let maximum_resource_bytes = resource::DEFAULT_MAXIMUM_BYTES;
-        Self { settings, global: false, runners: None, maximum_resource_bytes }
+        Self {
+            settings,
+            global: false,
+            runners: None,
+            maximum_resource_bytes: resource::DEFAULT_MAXIMUM_BYTES,
+            check_runners: true,
+        }
     }
 }
 
@@ -70,9 +78,11 @@ pub struct Host {
 }
 
 impl Host {
-    /// Opens the store and checks that exactly one runner accepts each script of an active skill.
+    /// Opens the store and checks, unless told otherwise, that exactly one runner accepts each
+    /// script of an active skill.
     pub fn open(options: HostOptions) -> Result<Self, Error> {
-        let HostOptions { settings, global, runners, maximum_resource_bytes } = options;
+        let HostOptions { settings, global, runners, maximum_resource_bytes, check_runners } =
+            options;
         let runners = match runners {
             Some(runners) => runners,
             None => RunnerSet::configured(&settings)?,
@@ -87,7 +97,9 @@ impl Host {
             maximum_resource_bytes,
             added: BTreeMap::new(),
         };
-        host.check_runners()?;
+        if check_runners {
+            host.check_runners()?;
+        }
         Ok(host)
     }
 

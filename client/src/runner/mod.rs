@@ -46,13 +46,6 @@ pub trait Runner: Send + Sync {
         None
     }
 
-    /// The words that it starts for the script, as far as they are known before; empty where it
-    /// starts none. For people and logs.
-    fn argv(&self, script: &Script) -> Vec<String> {
-        let _ = script;
-        Vec::new()
-    }
-
     /// Runs the script that the context names.
     ///
     /// The input reaches it as JSON on standard input or as a request's body, never in argv, the
@@ -107,6 +100,8 @@ pub struct RunOutput {
     pub stdout: Vec<u8>,
     /// What it wrote to standard error.
     pub stderr: Vec<u8>,
+    /// What was started, word by word; empty where nothing was, as by a service.
+    pub argv: Vec<String>,
     /// From start to end.
     pub duration: Duration,
 }

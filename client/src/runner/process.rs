@@ -25,6 +25,15 @@ impl ProcessRunner {
         let program = command.first().and_then(|name| program::on_machine(name, path));
         Self { runtime: runtime.into(), command, program }
     }
+
+    /// The command, and the script's file as the skill names it.
+    fn shown_argv(&self, script: &Script) -> Vec<String> {
+        let mut argv = self.command.clone();
+        if let ScriptSource::File { path, .. } = &script.reference.source {
+            argv.push(path.to_string());
+        }
+        argv
+    }
 }
 
 impl Runner for ProcessRunner {
@@ -49,14 +58,6 @@ impl Runner for ProcessRunner {
         })
     }
 
-    fn argv(&self, script: &Script) -> Vec<String> {
-        let mut argv = self.command.clone();
-        if let ScriptSource::File { path, .. } = &script.reference.source {
-            argv.push(path.to_string());
-        }
-        argv
-    }
-
     fn run<'a>(&'a self, context: RunContext<'a>) -> BoxFuture<'a, Result<RunOutput, RunFailure>> {
         Box::pin(async move {
             let program = self.program.as_deref().ok_or_else(|| {
@@ -79,7 +80,8 @@ impl Runner for ProcessRunner {
                 maximum_output_bytes: context.maximum_output_bytes,
                 cancellation: context.cancellation.clone(),
             };
-            let output = spawn.run(context.input.as_bytes(), &bounds).await?;
+            let mut output = spawn.run(context.input.as_bytes(), &bounds).await?;
+            output.argv = self.shown_argv(context.script);
             judge(&context, output)
         })
     }

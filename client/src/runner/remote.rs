@@ -91,7 +91,13 @@ impl RemoteRunner {
             let message = format!("{} answered with what is not UTF-8 text", self.name());
             return Err(RunFailure::new(FailureKind::UnsupportedResult, message));
         }
-        Ok(RunOutput { exit: 0, stdout, stderr: Vec::new(), duration: started.elapsed() })
+        Ok(RunOutput {
+            exit: 0,
+            stdout,
+            stderr: Vec::new(),
+            argv: Vec::new(),
+            duration: started.elapsed(),
+        })
     }
 
     /// The answer's body as long as it is within the bound; no more of it is held.

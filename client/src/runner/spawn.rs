@@ -102,7 +102,13 @@ impl Spawn<'_> {
             status
         };
         let duration = started.elapsed();
-        Ok(RunOutput { exit: exit_code(status), stdout: out, stderr: err, duration })
+        Ok(RunOutput {
+            exit: exit_code(status),
+            stdout: out,
+            stderr: err,
+            argv: self.argv(),
+            duration,
+        })
     }
 
     /// Runs it with nothing on standard input and with this process's own output streams, which
@@ -125,7 +131,7 @@ impl Spawn<'_> {
         outcome?;
         let exit = status.map(exit_code).map_err(|error| self.lost(&error))?;
         let duration = started.elapsed();
-        Ok(RunOutput { exit, stdout: Vec::new(), stderr: Vec::new(), duration })
+        Ok(RunOutput { exit, stdout: Vec::new(), stderr: Vec::new(), argv: self.argv(), duration })
     }
 
     fn command(&self) -> Command {
@@ -139,6 +145,12 @@ impl Spawn<'_> {
             let message = format!("cannot start `{}`: {error}", self.name());
             RunFailure::new(FailureKind::RunnerUnavailable, message)
         })
+    }
+
+    fn argv(&self) -> Vec<String> {
+        let program = self.program.to_string_lossy().into_owned();
+        let arguments = self.arguments.iter().map(|word| word.to_string_lossy().into_owned());
+        std::iter::once(program).chain(arguments).collect()
     }
 
     fn name(&self) -> String {

@@ -1,5 +1,5 @@
 //! The library as an agent host uses it, over a real store and real processes.
-#![cfg(target_os = "linux")]
+#![cfg(all(test, target_os = "linux"))]
 
 mod capabilities;
 mod resources;

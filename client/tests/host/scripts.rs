@@ -141,6 +141,7 @@ impl Runner for InProcess {
                 exit: 0,
                 stdout: format!("{} {}", input.input_file, input.maximum_rows).into_bytes(),
                 stderr: Vec::new(),
+                argv: Vec::new(),
                 duration: std::time::Duration::ZERO,
             })
         })

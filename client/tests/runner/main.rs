@@ -1,6 +1,6 @@
 //! Runners, with real processes and a real socket.
 
-#![cfg(target_os = "linux")]
+#![cfg(all(test, target_os = "linux"))]
 
 mod process;
 mod remote;
