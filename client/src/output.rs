@@ -176,7 +176,8 @@ fn print_json(data: &impl Serialize) -> Result<(), Error> {
     writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(|error| closed(&error))
 }
 
-fn closed(error: &io::Error) -> Error {
+/// The failure to write to stdout.
+pub(crate) fn closed(error: &io::Error) -> Error {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Error::new(Kind::Failed, STDOUT_CLOSED, "nobody reads stdout any more");
     }

@@ -15,6 +15,7 @@ use skillpkg_store::content::{Store, StoreError};
 
 use crate::commands::show;
 use crate::context::Context;
+use crate::output;
 
 /// Print exact bytes, verified before they are written.
 #[derive(Debug, clap::Args)]
@@ -60,14 +61,12 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         return Err(Error::new(Kind::Usage, "path_missing", message)
             .with_hint(format!("`skillpkg cat {} SKILL.md`", reference.name)));
     };
-    let (manifest, registry) = match here(context, &store, &reference)? {
-        Some(manifest) => {
-            (manifest, Registry::for_settings(&context.settings, &reference.name).ok())
-        }
-        None => {
-            let registry = Registry::for_settings(&context.settings, &reference.name)?;
-            (there(&registry, &reference).await?, Some(registry))
-        }
+    let registry = Registry::for_settings(&context.settings, &reference.name);
+    let (manifest, registry) = if let Some(manifest) = here(context, &store, &reference)? {
+        (manifest, registry.ok())
+    } else {
+        let registry = registry?;
+        (there(&registry, &reference).await?, Some(registry))
     };
     let entry = manifest.file(&path).ok_or_else(|| no_file(&manifest, &path))?;
     print(context, &store, registry.as_ref(), &entry.sha256.address()).await
@@ -162,8 +161,10 @@ async fn print(
             Err(error) => error,
         }
     };
-    if !matches!(absent, StoreError::Absent(_) | StoreError::Damaged { .. }) {
-        return Err(absent.into());
+    match absent {
+        StoreError::Absent(_) | StoreError::Damaged { .. } => {}
+        StoreError::Output(error) => return Err(output::closed(&error)),
+        other => return Err(other.into()),
     }
     // The address of a snapshot is that of its manifest's bytes.
     if let Ok(Some(stored)) = store.stored(address) {
