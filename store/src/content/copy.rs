@@ -111,3 +111,35 @@ fn lock_directory(directory: &Dir) -> io::Result<Option<Lock>> {
 fn lock_directory(_: &Dir) -> io::Result<Option<Lock>> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_killed_copies_left_is_removed_and_what_others_make_is_not() {
+        let home = tempfile::tempdir().unwrap();
+        let layout = Layout::open(&home.path().join("store")).unwrap();
+        let path = home.path().join("skills");
+        for left in [".skillpkg-copy-1-1/a", ".skillpkg-copy-2-2", ".skillpkg-copies", "other"] {
+            std::fs::create_dir_all(path.join(left)).unwrap();
+        }
+        let parent = Dir::open_ambient_dir(&path, ambient_authority()).unwrap();
+        let (first, lock) = begin(&layout, &parent, &path).unwrap();
+        let names = || {
+            let entries = std::fs::read_dir(&path).unwrap();
+            let mut names: Vec<_> =
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        let kept = [first.name(), ".skillpkg-copies", "other"].map(str::to_owned);
+        let mut wanted = kept.to_vec();
+        wanted.sort();
+        assert_eq!(names(), wanted);
+        let (second, other_lock) = begin(&layout, &parent, &path).unwrap();
+        assert_eq!(names().len(), 4);
+        drop((first, lock, second, other_lock));
+        assert_eq!(names(), [".skillpkg-copies", "other"]);
+    }
+}

@@ -60,3 +60,61 @@ fn lock(layout: &Layout) -> io::Result<Option<Lock>> {
         answer => answer,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contents(directory: &std::path::Path) -> Vec<String> {
+        let mut found: Vec<String> = std::fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
+            .collect();
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn what_replaced_the_damaged_file_in_the_meantime_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let layout = Layout::open(home.path()).unwrap();
+        let manifests = home.path().join("manifests");
+        std::fs::write(manifests.join("name"), "bad").unwrap();
+        let (bad, _) = open_regular(layout.manifests(), "name").unwrap();
+        // The window between reading and moving, held open.
+        std::fs::write(home.path().join("tmp/new"), "good").unwrap();
+        place_over(&layout, "new", layout.manifests(), "name").unwrap();
+        set_aside(&layout, layout.manifests(), "name", &bad).unwrap();
+        assert_eq!(contents(&manifests), ["good"]);
+        assert!(contents(&home.path().join("tmp")).is_empty());
+    }
+
+    #[test]
+    fn what_is_still_there_is_moved_once() {
+        let home = tempfile::tempdir().unwrap();
+        let layout = Layout::open(home.path()).unwrap();
+        let manifests = home.path().join("manifests");
+        std::fs::write(manifests.join("name"), "bad").unwrap();
+        let (bad, _) = open_regular(layout.manifests(), "name").unwrap();
+        for _ in 0..2 {
+            set_aside(&layout, layout.manifests(), "name", &bad).unwrap();
+            assert!(contents(&manifests).is_empty());
+            assert_eq!(contents(&home.path().join("tmp")), ["bad"]);
+        }
+    }
+
+    #[test]
+    fn who_moves_a_file_waits_for_another_who_does() {
+        let home = tempfile::tempdir().unwrap();
+        let layout = Layout::open(home.path()).unwrap();
+        let held = lock(&layout).unwrap();
+        assert!(held.is_some());
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| lock(&layout).unwrap().is_some());
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(!waiting.is_finished());
+            drop(held);
+            assert!(waiting.join().unwrap());
+        });
+    }
+}

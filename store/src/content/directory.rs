@@ -13,6 +13,8 @@ use super::temporary::with_free_name;
 
 /// The permission bits of a directory of which something is moved.
 pub(super) const WRITABLE_DIRECTORY: u32 = 0o755;
+/// Most bytes of a name that leaves room for two numbers after it.
+const LONGEST_KIND: usize = 200;
 
 /// Opens a directory, made where it is absent.
 pub(super) fn make_directory(parent: &Dir, name: &str) -> io::Result<Dir> {
@@ -132,6 +134,8 @@ pub(super) fn place_new(source: &Dir, from: &str, target: &Dir, to: &str) -> io:
 /// directory in a directory is moved up beside it before it is emptied, so that neither memory nor
 /// open files grow with how deep it goes, which is not ours to say.
 pub(super) fn remove_all(parent: &Dir, name: &str) -> io::Result<u64> {
+    // So that who clears up by the start of a name finds what was left of this one.
+    let kind = if name.len() <= LONGEST_KIND { name } else { "removing" };
     let mut bytes = 0;
     let mut left = vec![name.to_owned()];
     while let Some(name) = left.pop() {
@@ -152,7 +156,7 @@ pub(super) fn remove_all(parent: &Dir, name: &str) -> io::Result<u64> {
                 let opened = directory.open_dir_nofollow(&beneath)?;
                 set_directory_mode(&opened, WRITABLE_DIRECTORY)?;
                 let (up, ()) =
-                    with_free_name(&name, |free| move_to_free(&directory, &beneath, parent, free))?;
+                    with_free_name(kind, |free| move_to_free(&directory, &beneath, parent, free))?;
                 left.push(up);
             } else {
                 bytes += remove_file(&directory, &beneath)?;
@@ -182,4 +186,65 @@ pub(super) fn remove_file(parent: &Dir, name: impl AsRef<Path>) -> io::Result<u6
     let found = parent.symlink_metadata(&name)?;
     parent.remove_file(&name)?;
     Ok(if found.is_file() { found.len() } else { 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cap_std::ambient_authority;
+
+    fn temporary() -> (tempfile::TempDir, Dir) {
+        let directory = tempfile::tempdir().unwrap();
+        let handle = Dir::open_ambient_dir(directory.path(), ambient_authority()).unwrap();
+        (directory, handle)
+    }
+
+    #[test]
+    fn a_file_is_placed_only_where_nothing_stands() {
+        let (path, directory) = temporary();
+        for name in ["a", "b"] {
+            std::fs::write(path.path().join(name), name).unwrap();
+        }
+        assert!(place_new(&directory, "a", &directory, "new").unwrap());
+        assert!(!place_new(&directory, "b", &directory, "new").unwrap());
+        assert_eq!(std::fs::read(path.path().join("new")).unwrap(), b"a");
+        assert!(place_new(&directory, "absent", &directory, "other").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_are_as_given() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let (_path, directory) = temporary();
+        // No umask lets all of them through.
+        let file = create_file(&directory, "a", 0o777).unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o7777, 0o777);
+        assert!(create_file(&directory, "a", 0o777).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn whatever_stands_there_is_removed_however_deep_and_no_link_followed() {
+        let (path, directory) = temporary();
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("kept"), "x").unwrap();
+        let mut deep = directory.try_clone().unwrap();
+        for level in 0..1500 {
+            let next = make_directory(&deep, "d").unwrap();
+            create_file(&deep, "f", 0o444).unwrap();
+            deep.symlink_contents(outside.path(), "l").unwrap();
+            if level % 7 == 0 {
+                set_directory_mode(&deep, 0o555).unwrap();
+            }
+            deep = next;
+        }
+        std::fs::write(path.path().join("other"), "12345").unwrap();
+        remove_all(&directory, "d").unwrap();
+        assert_eq!(remove_all(&directory, "other").unwrap(), 5);
+        assert_eq!(remove_all(&directory, "absent").unwrap(), 0);
+        directory.remove_file("f").unwrap();
+        remove_all(&directory, "l").unwrap();
+        assert!(std::fs::read_dir(path.path()).unwrap().next().is_none());
+        assert!(outside.path().join("kept").exists());
+    }
 }

@@ -105,3 +105,79 @@ pub(super) fn lease_holder(layout: &Layout) -> String {
     };
     find().ok().flatten().unwrap_or_else(|| "unknown".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::content::Collection;
+    use crate::content::lock::Lock;
+
+    const SHORT: Patience = Patience {
+        gate: Duration::from_millis(30),
+        lease: Duration::from_millis(60),
+        collection: Duration::from_millis(60),
+    };
+
+    fn layout(home: &tempfile::TempDir) -> Arc<Layout> {
+        Arc::new(Layout::open(home.path()).unwrap())
+    }
+
+    fn held_by(error: &StoreError) -> &str {
+        match error {
+            StoreError::Held { pid, .. } => pid,
+            error => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn who_waits_too_long_is_told_for_which_process() {
+        let home = tempfile::tempdir().unwrap();
+        let layout = layout(&home);
+        let own = std::process::id().to_string();
+        let (first, second) =
+            (Lease::take(&layout, &SHORT).unwrap(), Lease::take(&layout, &SHORT).unwrap());
+        // Left by a process that was killed.
+        std::fs::write(home.path().join("tmp/lease-1-1"), "").unwrap();
+        assert_eq!(held_by(&Collection::begin(&layout, &SHORT).unwrap_err()), own);
+        drop(first);
+        assert_eq!(held_by(&Collection::begin(&layout, &SHORT).unwrap_err()), own);
+        drop(second);
+        let collection = Collection::begin(&layout, &SHORT).unwrap();
+        assert_eq!(held_by(&Lease::take(&layout, &SHORT).unwrap_err()), own);
+        assert_eq!(held_by(&Collection::begin(&layout, &SHORT).unwrap_err()), own);
+        drop(collection);
+        Lease::take(&layout, &SHORT).unwrap();
+    }
+
+    #[test]
+    fn a_waiting_collection_goes_before_new_leases() {
+        let home = tempfile::tempdir().unwrap();
+        let layout = layout(&home);
+        let patience = Patience { gate: Duration::from_secs(20), ..Patience::default() };
+        let first = Lease::take(&layout, &patience).unwrap();
+        std::thread::scope(|scope| {
+            let collecting = scope.spawn(|| Collection::begin(&layout, &patience).unwrap());
+            // Until it is at the gate.
+            while LockFile::Gate.open(&layout).unwrap().shared(Duration::ZERO).unwrap().is_some() {}
+            let late = scope.spawn(|| Lease::take(&layout, &patience).unwrap());
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(!late.is_finished() && !collecting.is_finished());
+            drop(first);
+            let collection = collecting.join().unwrap();
+            assert!(!late.is_finished());
+            drop(collection);
+            late.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn a_collection_that_cannot_start_does_not_keep_leases_out() {
+        let home = tempfile::tempdir().unwrap();
+        let layout = layout(&home);
+        let first = Lease::take(&layout, &SHORT).unwrap();
+        let gate: Lock =
+            LockFile::Gate.open(&layout).unwrap().exclusive(Duration::ZERO).unwrap().unwrap();
+        let second = Lease::take(&layout, &SHORT).unwrap();
+        drop((first, second, gate));
+    }
+}

@@ -187,3 +187,56 @@ pub(super) fn list(layout: &Layout) -> Result<Vec<Sha256Digest>, StoreError> {
     found.sort_unstable();
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use proptest::prelude::*;
+    use skillpkg_schema::signature::SigningKey;
+
+    fn envelope() -> Envelope {
+        let key = "-----BEGIN PRIVATE KEY-----\n\
+                   MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g\n\
+                   -----END PRIVATE KEY-----\n";
+        Envelope::sign("t", b"payload", &[SigningKey::from_pem(key).unwrap()])
+    }
+
+    #[test]
+    fn the_first_line_says_both_lengths_and_the_digest_of_the_envelope() {
+        let envelope = envelope().to_bytes();
+        let record = encode(b"{}", &envelope);
+        let line = record.split(|byte| *byte == b'\n').next().unwrap();
+        let wanted = "skillpkg.record/1 2 233 \
+                      f3666a34328a13b5c4290f284ff251eadb570a26f9969c2d7a1e98edb8ae4ec8";
+        assert_eq!(std::str::from_utf8(line).unwrap(), wanted);
+        assert_eq!(&record[line.len()..][..4], b"\n{}\n");
+        assert_eq!(record.len(), line.len() + 1 + 2 + 1 + envelope.len() + 1);
+    }
+
+    proptest! {
+        #[test]
+        fn a_record_is_read_as_it_was_written_and_no_other_way(
+            manifest in prop::collection::vec(any::<u8>(), 0..200),
+            at in any::<prop::sample::Index>(),
+            bit in 0u8..8,
+        ) {
+            let envelope = envelope();
+            let sha256 = Sha256Digest::of(&manifest);
+            let record = encode(&manifest, &envelope.to_bytes());
+            prop_assert_eq!(decode(&record, &sha256), Some((manifest.as_slice(), envelope)));
+            prop_assert_eq!(decode(&record, &Sha256Digest::of(b"another")), None);
+            let mut changed = record.clone();
+            changed[at.index(record.len())] ^= 1 << bit;
+            prop_assert_eq!(decode(&changed, &sha256), None);
+            prop_assert_eq!(decode(&record[..at.index(record.len())], &sha256), None);
+            let longer = [record.as_slice(), b"\n"].concat();
+            prop_assert_eq!(decode(&longer, &sha256), None);
+        }
+
+        #[test]
+        fn other_bytes_are_no_record(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            prop_assert_eq!(decode(&bytes, &Sha256Digest::of(&bytes)), None);
+        }
+    }
+}

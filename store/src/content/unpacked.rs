@@ -147,3 +147,57 @@ impl Tree for Unpacked<'_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    use crate::attacks::Sample;
+    use skillpkg_schema::tree::MemoryTree;
+
+    /// Files beside each other, beneath each other, and one too large for memory.
+    fn sample() -> Sample {
+        let mut files = BTreeMap::new();
+        let large = vec![b'x'; usize::try_from(SMALL).unwrap() + 1];
+        for (path, bytes) in [
+            ("SKILL.md", b"---\nname: a\n---\n".as_slice()),
+            ("a-b/c", b"1"),
+            ("a.txt", b"2"),
+            ("a/b/c", &large),
+            ("a/d", b""),
+            ("bin/run", b"3"),
+        ] {
+            let mode = Mode::of(path.starts_with("bin/"));
+            files.insert(path.parse().unwrap(), (mode, bytes.to_vec()));
+        }
+        Sample::new("a".parse().unwrap(), "1.0.0".parse().unwrap(), files).unwrap()
+    }
+
+    #[test]
+    fn what_has_come_is_read_like_any_tree() {
+        let home = tempfile::tempdir().unwrap();
+        let layout = Layout::open(home.path()).unwrap();
+        let Sample { manifest, files, .. } = sample();
+        let mut unpacked = Unpacked::new(&layout, &manifest);
+        let mut memory = MemoryTree::default();
+        for entry in &manifest.files {
+            let bytes = &files[&entry.path];
+            unpacked.file(entry, &mut bytes.as_slice()).unwrap();
+            memory.insert(entry.path.as_str(), entry.mode == Mode::Executable, bytes.as_slice());
+        }
+        for path in ["", "a", "a/b", "a-b", "bin", "b", "a/d", "a/b/c", "a.txt", "nothing", "a/b/x"]
+        {
+            assert_eq!(unpacked.entry(path).unwrap(), memory.entry(path).unwrap(), "{path}");
+            let read = |tree: &dyn Tree| tree.read(path, 1 << 20).ok();
+            assert_eq!(read(&unpacked), read(&memory), "{path}");
+        }
+        for directory in ["", "a", "a/b", "a-b", "bin"] {
+            let (left, right) = (unpacked.list(directory), memory.list(directory));
+            assert_eq!(left.unwrap(), right.unwrap(), "{directory}");
+        }
+        assert!(std::fs::read_dir(home.path().join("tmp")).unwrap().next().is_some());
+        drop(unpacked);
+        assert!(std::fs::read_dir(home.path().join("tmp")).unwrap().next().is_none());
+    }
+}

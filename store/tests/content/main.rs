@@ -1,5 +1,5 @@
 //! The content store: what comes in is found again exactly, and nothing damaged is ever served.
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 mod collect;
 mod damage;

@@ -148,10 +148,10 @@ fn repair(home: &Home, samples: &[Sample], model: &mut Model, of: usize) {
         return;
     }
     let mut wanted = Vec::new();
-    for file in 0..FILES.len() {
+    for (file, path) in FILES.iter().enumerate() {
         // Every blob is used, and the tree's own file where there is none.
         if model.take(blob(&samples[of], file)).is_err() && spoiled.contains(&file) {
-            wanted.push(FILES[file]);
+            wanted.push(*path);
         }
     }
     assert_eq!(lost, wanted);

@@ -1,6 +1,8 @@
 //! Several processes on one store, some of them killed.
 #![cfg(unix)]
 
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -75,7 +77,7 @@ fn a_process_of_another_test() {
             let store = Store::open(&root).unwrap();
             let _lease = store.lease().unwrap();
             std::fs::write(root.join("held"), "").unwrap();
-            std::thread::sleep(Duration::from_secs(60));
+            std::thread::sleep(Duration::from_mins(1));
         }
         "everything without privileges" => without_privileges(&root),
         other => panic!("no such role: {other}"),
@@ -152,7 +154,7 @@ fn collections_beside_installs_take_nothing_from_them() {
         assert!(child.wait().unwrap().success());
     }
     assert!(rounds >= 10 && removed > 0, "{rounds} rounds, {removed} removed");
-    assert!(start_of_all.elapsed() < Duration::from_secs(60), "somebody was kept waiting");
+    assert!(start_of_all.elapsed() < Duration::from_mins(1), "somebody was kept waiting");
     home.store.collect(&[]).unwrap();
     assert!(home.nothing_is_left());
     let shards = std::fs::read_dir(home.path("blobs/sha256")).unwrap();
@@ -201,7 +203,7 @@ fn a_lease_ends_with_its_process_however_it_ends() {
 
 /// Everything that moves read-only directories, which root may do whatever their permissions are.
 fn without_privileges(root: &Path) {
-    assert_ne!(rustix_uid(), 0);
+    assert_ne!(user(), 0);
     let store = Store::open(&root.join("store")).unwrap();
     let sample = &skills()[0];
     let manifest: &Manifest = &sample.manifest;
@@ -232,7 +234,6 @@ fn without_privileges(root: &Path) {
 
     // A store whose blobs cannot be written to.
     let blobs = root.join("store/blobs/sha256");
-    use std::os::unix::fs::PermissionsExt as _;
     let closed = std::fs::Permissions::from_mode(0o555);
     open_up(&blobs);
     for shard in std::fs::read_dir(&blobs).unwrap() {
@@ -246,8 +247,7 @@ fn without_privileges(root: &Path) {
     assert!(store.snapshots().unwrap().is_empty());
 }
 
-fn rustix_uid() -> u32 {
-    use std::os::unix::fs::MetadataExt as _;
+fn user() -> u32 {
     // The owner of what this process has just made is this process's user.
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().metadata().unwrap().uid()
@@ -255,9 +255,8 @@ fn rustix_uid() -> u32 {
 
 #[test]
 fn no_step_needs_more_than_the_rights_of_an_owner() {
-    use std::os::unix::process::CommandExt as _;
     let directory = tempfile::tempdir().unwrap();
-    if rustix_uid() != 0 {
+    if user() != 0 {
         without_privileges(directory.path());
         open_up(directory.path());
         return;
@@ -273,7 +272,6 @@ fn no_step_needs_more_than_the_rights_of_an_owner() {
     let work = directory.path().join("work");
     std::fs::create_dir(&work).unwrap();
     std::os::unix::fs::chown(&work, Some(nobody), Some(nobody)).unwrap();
-    use std::os::unix::fs::PermissionsExt as _;
     let open = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(directory.path(), open).unwrap();
     let status = command(&program, "everything without privileges", &work)
