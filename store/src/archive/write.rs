@@ -147,3 +147,20 @@ impl<W: Write> Write for Counted<W> {
         self.out.flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_stops_at_its_most_bytes() {
+        let mut out = Counted { out: io::sink(), hasher: Hasher::new(), bytes: 0, is_over: false };
+        let piece = vec![0; 1024 * 1024];
+        for _ in 0..MAX_ARCHIVE_BYTES / piece.len() as u64 {
+            out.write_all(&piece).unwrap();
+        }
+        assert!(!out.is_over);
+        assert!(out.write_all(&[0]).is_err() && out.is_over);
+        assert_eq!(out.hasher.finish().size, MAX_ARCHIVE_BYTES);
+    }
+}

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a test says what it skips")]
 
 mod attacks;
+mod bounds;
 mod differential;
 mod fuzz_corpus;
 mod golden;
