@@ -1,4 +1,4 @@
-//! The SQL behind the registry: SQLite in a file, written by one connection at a time.
+//! The SQL behind the registry: `SQLite` in a file, written by one connection at a time.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

@@ -179,20 +179,20 @@ async fn load(
     .fetch_all(&mut *read)
     .await?;
     read.rollback().await?;
-    document(name, private, current, rows, &signed, keys).map(Some)
+    document(name, private, current.as_deref(), rows, &signed, keys).map(Some)
 }
 
 fn document(
     name: &QualifiedName,
     private: bool,
-    current: Option<String>,
+    current: Option<&str>,
     rows: Vec<VersionRow>,
     signed: &[(i64, String)],
     keys: Vec<(String, String, String)>,
 ) -> Answer<Document> {
     let description = rows
         .iter()
-        .find(|row| current.as_ref() == Some(&row.version))
+        .find(|row| current == Some(row.version.as_str()))
         .or(rows.last())
         .map_or_else(String::new, |row| row.description.clone());
     let mut signed = signed.iter().peekable();

@@ -14,7 +14,7 @@ use crate::problem::{Answer, Refusal};
 use crate::skills::publish::{Pace, Step};
 
 /// How long a publish waits for its turn.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Called at each step of a publish; an error ends the publish there, as a crash would.
 pub type AtStep = Arc<dyn Fn(Step) -> std::io::Result<()> + Send + Sync>;

@@ -1,5 +1,25 @@
 //! The routes over a real server, a real database and real files.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a helper of a test fails the test")]
+
 mod support;
 
+mod access;
+mod archives;
+mod blobs;
+mod commands;
+mod document;
+mod health;
+mod index;
+mod keys;
+mod limits;
+mod manifests;
+mod openapi;
+mod owners;
+mod private;
 mod publish;
+mod publish_crash;
+mod search;
+mod stop;
+mod tokens;
+mod yank;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Once;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,6 +22,8 @@ use skillpkg_schema::tree::MemoryTree;
 use skillpkg_schema::wire::{Problem, PublishAnswer};
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -132,6 +135,29 @@ impl TestRegistry {
         self.request(method, path, token).body(body.to_string()).send().await.unwrap()
     }
 
+    /// Waits until nothing that was received is left: it is removed behind the answers' backs.
+    pub(crate) async fn eventually_tidy(&self) {
+        for _ in 0..250 {
+            if std::fs::read_dir(self.data().temporary()).unwrap().count() == 0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("what was received is still there");
+    }
+
+    /// Sends a head as it stands, and a body; answers with whatever comes back until the connection
+    /// is closed.
+    pub(crate) async fn raw(&self, head: &str, body: &[u8]) -> String {
+        let address = self.url.strip_prefix("http://").unwrap();
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let _ = stream.write_all(body).await;
+        let mut answer = Vec::new();
+        let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await;
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
     /// Publishes a packed skill as its author.
     pub(crate) async fn publish(&self, author: &Author, packed: &Packed) -> Response {
         self.publish_as(&author.token, author, packed).await
@@ -144,7 +170,7 @@ impl TestRegistry {
         packed: &Packed,
     ) -> Response {
         self.request(Method::PUT, &packed.path(), Some(token))
-            .header("skillpkg-public-key", STANDARD.encode(author.key.public().to_der()))
+            .header("skillpkg-public-key", author.offered())
             .body(packed.archive.clone())
             .send()
             .await
@@ -162,7 +188,7 @@ impl TestRegistry {
 }
 
 /// A client that speaks to loopback alone.
-fn client() -> reqwest::Client {
+pub(crate) fn client() -> reqwest::Client {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -175,6 +201,13 @@ pub(crate) struct Author {
     pub(crate) account: String,
     pub(crate) token: String,
     pub(crate) key: SigningKey,
+}
+
+impl Author {
+    /// The key as a publish offers it.
+    pub(crate) fn offered(&self) -> String {
+        STANDARD.encode(self.key.public().to_der())
+    }
 }
 
 /// A skill in memory.

@@ -118,6 +118,9 @@ async fn take_name(
     Ok(Skill { id, scope, private })
 }
 
+/// Version, address by SHA-256 and by BLAKE3, archive, its size, leaf of the log.
+type ExistingRow = (String, String, String, String, i64, Option<i64>);
+
 /// The answer where the version is there: the same manifest, or a refusal.
 async fn existing(
     write: &mut Write,
@@ -125,8 +128,7 @@ async fn existing(
     verified: &Verified,
 ) -> Answer<Option<PublishAnswer>> {
     let manifest = &verified.manifest;
-    type Row = (String, String, String, String, i64, Option<i64>);
-    let row: Option<Row> = sqlx::query_as(
+    let row: Option<ExistingRow> = sqlx::query_as(
         "SELECT version, address, blake3, archive, size, log_index FROM versions
          WHERE skill_id = $1 AND version_key = $2",
     )

@@ -1,0 +1,388 @@
+//! Every route for every caller, held against one table.
+
+use std::collections::BTreeSet;
+
+use reqwest::{Method, RequestBuilder, Response};
+use serde_json::json;
+use skillpkg_registry::access::{Need, TABLE};
+use skillpkg_registry::accounts::scopes::Role;
+use skillpkg_schema::wire::{IndexAnswer, Problem, SearchAnswer};
+
+use crate::support::{Author, Packed, Skill, TestRegistry};
+
+/// What each caller gets, in the order of [`Callers`]: `ok`; `un`, a token is needed; `lg`, the
+/// token lacks the grant; `nf`, not found; `no`, not an owner; `sr`, the scope is refused.
+const EXPECTED: &[(Need, Target, &str)] = &[
+    //                               none revoked basic stranger reader owner read publish yank admin
+    (
+        Need::Nothing,
+        Target::Public,
+        "ok   ok      ok    ok       ok     ok    ok   ok      ok   ok",
+    ),
+    (
+        Need::Read,
+        Target::Public,
+        "   ok   un      un    ok       ok     ok    ok   ok      ok   ok",
+    ),
+    (
+        Need::Read,
+        Target::Private,
+        "  nf   un      un    nf       ok     ok    ok   nf      nf   nf",
+    ),
+    (
+        Need::Read,
+        Target::Absent,
+        "   nf   un      un    nf       nf     nf    nf   nf      nf   nf",
+    ),
+    (
+        Need::Read,
+        Target::NoScope,
+        "  nf   un      un    nf       nf     nf    nf   nf      nf   nf",
+    ),
+    (
+        Need::Publish,
+        Target::Public,
+        "un   un      un    no       no     ok    lg   ok      lg   lg",
+    ),
+    (
+        Need::Publish,
+        Target::Private,
+        "un  un      un    sr       no     ok    lg   ok      lg   lg",
+    ),
+    (
+        Need::Publish,
+        Target::Absent,
+        "un   un      un    sr       sr     ok    lg   ok      lg   lg",
+    ),
+    (
+        Need::Publish,
+        Target::NoScope,
+        "un  un      un    sr       sr     sr    lg   sr      lg   lg",
+    ),
+    (
+        Need::Yank,
+        Target::Public,
+        "   un   un      un    no       no     ok    lg   lg      ok   lg",
+    ),
+    (
+        Need::Yank,
+        Target::Private,
+        "  un   un      un    nf       no     ok    lg   lg      ok   lg",
+    ),
+    (
+        Need::Yank,
+        Target::Absent,
+        "   un   un      un    nf       nf     nf    lg   lg      nf   lg",
+    ),
+    (
+        Need::Yank,
+        Target::NoScope,
+        "  un   un      un    nf       nf     nf    lg   lg      nf   lg",
+    ),
+    (
+        Need::ManageOwners,
+        Target::Public,
+        "un un   un    no       no     ok    lg   lg      lg   ok",
+    ),
+    (
+        Need::ManageOwners,
+        Target::Private,
+        "un un  un    nf       no     ok    lg   lg      lg   ok",
+    ),
+    (
+        Need::ManageOwners,
+        Target::Absent,
+        "un un   un    nf       nf     nf    lg   lg      lg   nf",
+    ),
+    (
+        Need::ManageOwners,
+        Target::NoScope,
+        "un un  un    nf       nf     nf    lg   lg      lg   nf",
+    ),
+    (
+        Need::Token,
+        Target::Public,
+        "  un   un      un    ok       ok     ok    ok   ok      ok   ok",
+    ),
+    (
+        Need::Admin,
+        Target::Public,
+        "  un   un      un    ok       ok     ok    lg   lg      lg   ok",
+    ),
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Target {
+    /// A bare name, owned by the owner.
+    Public,
+    /// A name of a private scope, of which the owner and the reader are members.
+    Private,
+    /// A name that is not there, of that scope.
+    Absent,
+    /// A name of a scope that is not there.
+    NoScope,
+}
+
+enum Credential {
+    None,
+    Basic,
+    Bearer(String),
+}
+
+struct Callers(Vec<(&'static str, Credential)>);
+
+struct Stage {
+    registry: TestRegistry,
+    callers: Callers,
+    targets: Vec<(Target, Packed)>,
+}
+
+async fn stage() -> Stage {
+    let registry = TestRegistry::start().await;
+    let owner = registry.author("owner").await;
+    let reader = registry.author("reader").await;
+    let stranger = registry.author("stranger").await;
+    registry.scope("secret", &owner, true).await;
+    registry.member("secret", &reader, Role::Reader).await;
+    let public = registry.published(&owner, "open", "1.0.0").await;
+    let private = registry.published(&owner, "secret/plan", "1.0.0").await;
+    let absent = Skill::new("secret/none", "1.0.0").pack(&owner);
+    let no_scope = Skill::new("nobody/none", "1.0.0").pack(&owner);
+    let revoked = registry.token(&owner, &["read", "admin", "publish:*", "yank:*"]).await;
+    revoke(&registry, &owner).await;
+    let only = async |grant| Credential::Bearer(registry.token(&owner, &[grant]).await);
+    let callers = Callers(vec![
+        ("none", Credential::None),
+        ("revoked", Credential::Bearer(revoked)),
+        ("basic", Credential::Basic),
+        ("stranger", Credential::Bearer(stranger.token)),
+        ("reader", Credential::Bearer(reader.token)),
+        ("owner", Credential::Bearer(owner.token.clone())),
+        ("read", only("read").await),
+        ("publish", only("publish:*").await),
+        ("yank", only("yank:*").await),
+        ("admin", only("admin").await),
+    ]);
+    let targets = vec![
+        (Target::Public, public),
+        (Target::Private, private),
+        (Target::Absent, absent),
+        (Target::NoScope, no_scope),
+    ];
+    Stage { registry, callers, targets }
+}
+
+/// Revokes the token that was minted last.
+async fn revoke(registry: &TestRegistry, owner: &Author) {
+    let database = &registry.data().database;
+    let tokens =
+        skillpkg_registry::accounts::tokens::list_of(database, &owner.account).await.unwrap();
+    let minted = tokens.iter().find(|token| token.label == "test").unwrap();
+    skillpkg_registry::accounts::tokens::revoke_any(database, &minted.id).await.unwrap();
+}
+
+impl Stage {
+    /// The request of a route about a target, such that whoever may make it changes nothing that
+    /// another request depends on.
+    fn request(&self, method: &Method, path: &str, packed: &Packed) -> RequestBuilder {
+        let manifest = &packed.manifest;
+        let filled = path
+            .replace("{scope}", manifest.name.wire_scope())
+            .replace("{name}", manifest.name.name().as_str())
+            .replace("{version}", &manifest.version.to_string())
+            .replace("{digest}", &packed.digests.sha256.to_string())
+            .replace("{id}", &"0".repeat(64));
+        let address = if path.contains("blobs") {
+            manifest.files[0].blake3.address()
+        } else {
+            packed.address()
+        };
+        let filled = filled.replace("{address}", &address.to_string());
+        let body = match (method.as_str(), path) {
+            ("POST", "/v1/index") => json!({"names": [manifest.name]}),
+            ("POST", path) if path.ends_with("/yank") => json!({"reason": "for a test"}),
+            ("PUT", path) if path.ends_with("/owners") => json!({"account": "owner"}),
+            ("DELETE", path) if path.ends_with("/owners") => json!({"account": "nobody"}),
+            ("POST", "/v1/tokens") => json!({"label": "l", "grants": ["admin"]}),
+            ("POST", "/v1/keys") => json!({"pem": "none"}),
+            _ => json!(null),
+        };
+        let filled = if path == "/v1/search" {
+            format!("{filled}?q={}", manifest.name.name())
+        } else {
+            filled
+        };
+        self.registry.request(method.clone(), &filled, None).body(body.to_string())
+    }
+}
+
+fn with(credential: &Credential, request: RequestBuilder) -> RequestBuilder {
+    match credential {
+        Credential::None => request,
+        Credential::Basic => request.basic_auth("owner", Some("password")),
+        Credential::Bearer(token) => request.bearer_auth(token),
+    }
+}
+
+/// What was decided, in the words of the table.
+async fn outcome(path: &str, packed: &Packed, response: Response) -> String {
+    let status = response.status().as_u16();
+    let is_head = response.headers().get("content-length").is_none() && status != 204;
+    let body = response.bytes().await.unwrap();
+    let listed = match path {
+        "/v1/index" if status == 200 => {
+            let answer: IndexAnswer = serde_json::from_slice(&body).unwrap();
+            Some(answer.documents.iter().any(|one| one.name == packed.manifest.name))
+        }
+        "/v1/search" if status == 200 => {
+            let answer: SearchAnswer = serde_json::from_slice(&body).unwrap();
+            assert_eq!(answer.total, answer.skills.len() as u64);
+            Some(answer.skills.iter().any(|one| one.name == packed.manifest.name))
+        }
+        _ => None,
+    };
+    if let Some(listed) = listed {
+        return if listed { "ok" } else { "nf" }.to_owned();
+    }
+    let code = serde_json::from_slice(&body).map(|problem: Problem| problem.code);
+    match (status, code.as_deref()) {
+        (401, _) => "un",
+        (403, Ok("token_lacks_grant")) => "lg",
+        (403, Ok("not_an_owner")) => "no",
+        (403, Ok("scope_refused")) => "sr",
+        // A token or key with an id of zeros: whoever may ask learns that there is none.
+        (404, _) if path.ends_with("{id}") => "ok",
+        (404, _) => "nf",
+        (200 | 201 | 204 | 400 | 409 | 422, _) => "ok",
+        other => panic!("{path}: {other:?} {is_head}"),
+    }
+    .to_owned()
+}
+
+#[tokio::test]
+async fn every_route_decides_as_the_table_says() {
+    let stage = stage().await;
+    for row in TABLE {
+        for (target, packed) in &stage.targets {
+            let Some((_, _, expected)) =
+                EXPECTED.iter().find(|(need, of, _)| (*need, *of) == (row.need, *target))
+            else {
+                let about_a_skill = !matches!(row.need, Need::Nothing | Need::Token | Need::Admin);
+                assert!(!about_a_skill || row.need == Need::Nothing, "{row:?} {target:?}");
+                continue;
+            };
+            let expected: Vec<&str> = expected.split_whitespace().collect();
+            assert_eq!(expected.len(), stage.callers.0.len());
+            for ((caller, credential), expected) in stage.callers.0.iter().zip(expected) {
+                let request = stage.request(&row.method, row.path, packed);
+                let response = with(credential, request).send().await.unwrap();
+                let found = outcome(row.path, packed, response).await;
+                let what = format!("{} {} {target:?} {caller}", row.method, row.path);
+                assert_eq!(found, expected, "{what}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_table_and_the_router_have_the_same_routes() {
+    let registry = TestRegistry::start().await;
+    let (_, document) = skillpkg_registry::routes::router(&registry.registry);
+    let document = serde_json::to_value(&document).unwrap();
+    let mut routed = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for method in item.as_object().unwrap().keys() {
+            if method != "parameters" {
+                routed.insert((method.to_uppercase(), path.clone()));
+            }
+        }
+    }
+    let table: BTreeSet<(String, String)> =
+        TABLE.iter().map(|row| (row.method.to_string(), row.path.to_owned())).collect();
+    assert_eq!(routed, table);
+    assert_eq!(table.len(), TABLE.len(), "a row stands twice");
+}
+
+#[tokio::test]
+async fn a_token_in_a_cookie_or_a_query_is_none() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    registry.scope("secret", &ana, true).await;
+    registry.published(&ana, "secret/plan", "1.0.0").await;
+    let token = &ana.token;
+    let with_query = format!("/v1/skills/secret/plan?token={token}&access_token={token}");
+    let in_query = registry.get(&with_query, None).await;
+    assert_eq!(in_query.status(), 404);
+    let request = registry.request(Method::GET, "/v1/skills/secret/plan", None);
+    let in_cookie = request.header("cookie", format!("token={token}")).send().await.unwrap();
+    assert_eq!(in_cookie.status(), 404);
+    let twice = registry.request(Method::GET, "/v1/skills/secret/plan", Some(token));
+    let twice = twice.bearer_auth("skp_other").send().await.unwrap();
+    assert_eq!(twice.status(), 401);
+}
+
+#[tokio::test]
+async fn a_path_takes_its_methods_alone_and_no_other_path_is_there() {
+    let registry = TestRegistry::start().await;
+    for (method, path, status) in [
+        (Method::PATCH, "/v1/keys", 405),
+        (Method::POST, "/v1/skills/_/a", 405),
+        (Method::OPTIONS, "/v1/index", 405),
+        (Method::GET, "/", 404),
+        (Method::GET, "/v1", 404),
+        (Method::GET, "/v1/", 404),
+        (Method::GET, "/v1/skills/_", 404),
+        (Method::GET, "/v1/skills/_/a/", 404),
+        (Method::GET, "/v2/skills/_/a", 404),
+    ] {
+        let response = registry.request(method.clone(), path, None).send().await.unwrap();
+        let kind = response.headers()["content-type"].clone();
+        assert_eq!(
+            (response.status().as_u16(), kind.as_bytes()),
+            (status, &b"application/problem+json"[..]),
+            "{method} {path}"
+        );
+        assert_eq!(response.headers().contains_key("allow"), status == 405, "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn no_part_of_a_path_reaches_beyond_its_route() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    registry.published(&ana, "open", "1.0.0").await;
+    let paths: BTreeSet<&str> =
+        TABLE.iter().map(|row| row.path).filter(|path| path.contains('{')).collect();
+    let long = "a".repeat(5_000);
+    for path in paths {
+        for part in [
+            "..",
+            "%2e%2e",
+            "%252e%252e",
+            "..%2f",
+            "..%2f..%2fregistry.db",
+            "..%5c",
+            "%00",
+            "",
+            "%e2%80%ae",
+            "%ff",
+            ".",
+            "%2f",
+            &long,
+        ] {
+            // Written by hand: a client's library would tidy the path up.
+            let filled = path.split('/').map(|one| if one.starts_with('{') { part } else { one });
+            let filled = filled.collect::<Vec<_>>().join("/");
+            for method in ["GET", "DELETE"] {
+                let head = format!(
+                    "{method} {filled} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {}\r\n\r\n",
+                    ana.token
+                );
+                let answer = registry.raw(&head, b"").await;
+                let status = answer.get(9..12).unwrap_or_default();
+                assert!(["400", "404", "405"].contains(&status), "{method} {filled}: {answer}");
+                assert!(answer.contains("\"code\":\""), "{method} {filled}: {answer}");
+            }
+        }
+    }
+}

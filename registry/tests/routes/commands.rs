@@ -1,0 +1,262 @@
+//! The binary, as operators run it.
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use serde_json::Value;
+use skillpkg_schema::signature::SigningKey;
+use skillpkg_schema::wire::Document;
+
+use crate::support::{Author, Skill, TestRegistry, client, json};
+
+fn command(data: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_skillpkg-registry"));
+    command.args(arguments).arg("--data").arg(data);
+    command.env_remove("RUST_LOG").env_remove("SKILLPKG_REGISTRY_DATA");
+    command
+}
+
+fn run(data: &Path, arguments: &[&str]) -> Output {
+    command(data, arguments).output().unwrap()
+}
+
+fn done(data: &Path, arguments: &[&str]) -> String {
+    let output = run(data, arguments);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn answered(data: &Path, arguments: &[&str], code: i32) -> Value {
+    let output = run(data, &[arguments, &["--json"]].concat());
+    assert_eq!(output.status.code(), Some(code), "{output:?}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A serving process, killed where the test ends early.
+struct Serving {
+    process: Child,
+    url: String,
+}
+
+impl Serving {
+    fn start(data: &Path) -> Self {
+        let mut process = command(data, &["serve", "--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.strip_prefix("listening on ").unwrap().trim_end().to_owned();
+        assert!(url.starts_with("http://127.0.0.1:") && !url.ends_with(":0"), "{url}");
+        Self { process, url }
+    }
+
+    fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn author(account: &str, token: &str) -> Author {
+    let (account, token) = (account.to_owned(), token.trim_end().to_owned());
+    Author { account, token, key: SigningKey::generate().unwrap() }
+}
+
+#[tokio::test]
+async fn accounts_scopes_and_tokens_are_managed_while_the_registry_serves() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let serving = Serving::start(&data);
+    let token = done(&data, &["user", "add", "ana"]);
+    assert!(token.starts_with("skp_") && token.lines().count() == 1, "{token}");
+    done(&data, &["user", "add", "ben"]);
+    assert_eq!(answered(&data, &["user", "add", "ana"], 1)["error"]["code"], "name_taken");
+    assert_eq!(answered(&data, &["user", "add", "Ana"], 1)["error"]["code"], "invalid_name");
+    assert_eq!(answered(&data, &["user", "add", "an_a"], 0)["account"], "an_a");
+    assert_eq!(answered(&data, &["user", "add", "an-a"], 1)["error"]["code"], "name_taken");
+    done(&data, &["scope", "add", "acme", "--owner", "ana", "--private"]);
+    done(&data, &["scope", "member", "add", "acme", "ben", "--role", "reader"]);
+    let unknown = answered(&data, &["scope", "member", "add", "acme", "zoe"], 1);
+    assert_eq!(unknown["error"]["code"], "unknown_account");
+    let last = answered(&data, &["scope", "member", "remove", "acme", "ana"], 1);
+    assert_eq!(last["error"]["code"], "last_owner");
+    let scopes = answered(&data, &["scope", "list"], 0);
+    assert_eq!(scopes["scopes"][0]["members"][1]["role"], "reader");
+    assert_eq!(scopes["scopes"][0]["private"], true);
+    let minted = done(&data, &["token", "mint", "ben", "--grant", "read", "--days", "7"]);
+    let listed = answered(&data, &["token", "list", "ben"], 0);
+    let minted_id = listed["tokens"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|token| token["label"] == "minted by an operator")
+        .unwrap()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let who = async || {
+        let request = client().get(format!("{}/v1/tokens/self", serving.url));
+        request.bearer_auth(minted.trim_end()).send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(who().await, 200);
+    done(&data, &["token", "revoke", &minted_id]);
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    assert_eq!(who().await, 401);
+    assert_eq!(
+        answered(&data, &["token", "revoke", &minted_id], 1)["error"]["code"],
+        "unknown_token"
+    );
+    assert_eq!(run(&data, &["token", "mint", "ben", "--grant", "root"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_second_server_is_refused_and_the_first_one_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let serving = Serving::start(directory.path());
+    let second = run(directory.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!((second.status.code(), second.stdout.len()), (Some(1), 0));
+    let errors = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert!(errors.contains(&format!("by process {}", serving.process.id())), "{errors}");
+    serving.kill();
+    Serving::start(directory.path());
+}
+
+#[test]
+fn what_is_no_registry_is_named_and_left_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let missing = directory.path().join("missing");
+    for arguments in [&["verify"][..], &["gc"], &["user", "list"], &["scope", "list"]] {
+        let answer = answered(&missing, arguments, 1);
+        assert_eq!(answer["error"]["code"], "no_registry", "{arguments:?}");
+    }
+    assert!(!missing.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_server_with_0() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut serving = Serving::start(directory.path());
+    let process = serving.process.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
+    assert_eq!(serving.process.wait().unwrap().code(), Some(0));
+    // The write-ahead log is folded into the database: one file is a backup.
+    assert!(!directory.path().join("registry.db-wal").exists());
+}
+
+#[tokio::test]
+async fn verify_finds_what_is_missing_and_what_is_changed() {
+    let mut registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    let packed = Skill::new("waitlist", "1.0.0").with_file("notes.md", "Notes.\n").pack(&ana);
+    assert_eq!(registry.publish(&ana, &packed).await.status(), 201);
+    let data = registry.data().temporary().parent().unwrap().to_owned();
+    let report = answered(&data, &["verify"], 0);
+    assert_eq!((&report["ok"], &report["checked"]), (&Value::Bool(true), &Value::from(4)));
+    let object = |kind: &str, digest: String| {
+        data.join("objects").join(kind).join("sha256").join(&digest[..2]).join(digest)
+    };
+    let notes = packed.manifest.file("notes.md").unwrap();
+    std::fs::write(object("blobs", notes.sha256.to_string()), "Mischief.\n").unwrap();
+    std::fs::remove_file(object("archives", packed.digests.sha256.to_string())).unwrap();
+    let report = answered(&data, &["verify"], 3);
+    let mut kinds: Vec<&str> = report["problems"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|problem| problem["kind"].as_str().unwrap())
+        .collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, ["digest", "missing"]);
+    registry.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_killed_at_any_moment_tells_no_lie() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let ana = author("ana", &done(data, &["user", "add", "ana"]));
+    let mut told = Vec::new();
+    for round in 0..6_u64 {
+        let serving = Serving::start(data);
+        let publishing = async {
+            for at in 0..1_000 {
+                let version = format!("{round}.0.{at}");
+                let packed = Skill::new("waitlist", &version)
+                    .with_file("a.md", format!("a {version}"))
+                    .pack(&ana);
+                let request = client()
+                    .put(format!("{}{}", serving.url, packed.path()))
+                    .bearer_auth(&ana.token)
+                    .header("skillpkg-public-key", ana.offered())
+                    .body(packed.archive.clone());
+                match request.send().await {
+                    Ok(answer) if answer.status() == 201 => told.push(version),
+                    Ok(answer) => panic!("{}", answer.text().await.unwrap()),
+                    Err(_) => return,
+                }
+            }
+        };
+        let killing = async {
+            tokio::time::sleep(Duration::from_millis(60 + round * 37)).await;
+            let process = serving.process.id().to_string();
+            Command::new("kill").args(["-KILL", &process]).status().unwrap();
+        };
+        tokio::join!(publishing, killing);
+        serving.kill();
+        let report = answered(data, &["verify"], 0);
+        assert_eq!(report["ok"], Value::Bool(true), "{report}");
+    }
+    let serving = Serving::start(data);
+    let answer =
+        client().get(format!("{}/v1/skills/_/waitlist", serving.url)).send().await.unwrap();
+    let document: Document = json(answer, StatusCode::OK).await;
+    // Whatever was told to be published is there; one more a round may be.
+    for version in &told {
+        assert!(document.version(&version.parse().unwrap()).is_some(), "{version}");
+    }
+    assert!(document.versions.len() <= told.len() + 6);
+    assert!(!told.is_empty());
+    done(data, &["gc", "--older-than", "0"]);
+    assert_eq!(answered(data, &["verify"], 0)["ok"], Value::Bool(true));
+    serving.kill();
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    for arguments in [
+        &["serve"][..],
+        &["user", "add"],
+        &["user", "list"],
+        &["scope", "add"],
+        &["scope", "list"],
+        &["scope", "member", "add"],
+        &["scope", "member", "remove"],
+        &["token", "mint"],
+        &["token", "list"],
+        &["token", "revoke"],
+        &["verify"],
+        &["gc"],
+    ] {
+        let mut help = Command::new(env!("CARGO_BIN_EXE_skillpkg-registry"));
+        let mut help = help.args(arguments).arg("--help").stdout(Stdio::piped()).spawn().unwrap();
+        let mut text = String::new();
+        help.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+        assert!(help.wait().unwrap().success());
+        assert!(
+            text.contains(&format!("Example:\n  skillpkg-registry {}", arguments.join(" "))),
+            "{text}"
+        );
+    }
+}

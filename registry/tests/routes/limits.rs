@@ -1,0 +1,119 @@
+//! Bodies that are too long, too slow or cut short.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::Method;
+use skillpkg_registry::skills::publish::Pace;
+use skillpkg_registry::state::Options;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+
+use crate::support::{Skill, TestRegistry, problem};
+
+#[tokio::test]
+async fn a_body_over_its_limit_is_refused_before_it_is_read() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    let token = &ana.token;
+    for length in [50_u64 * 1024 * 1024 + 1, u64::from(u32::MAX), u64::MAX / 2] {
+        let head = format!(
+            "PUT /v1/skills/_/w/1.0.0 HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {token}\r\ncontent-length: {length}\r\n\r\n"
+        );
+        let answer = registry.raw(&head, b"x").await;
+        assert!(answer.starts_with("HTTP/1.1 413"), "{length}: {answer}");
+        assert!(answer.contains("\"code\":\"too_large\""), "{answer}");
+    }
+    for length in ["18446744073709551616", "18446744073709551615", "-1", "1, 2", "x"] {
+        let head = format!(
+            "POST /v1/index HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+        );
+        let answer = registry.raw(&head, b"x").await;
+        assert!(answer.starts_with("HTTP/1.1 4"), "{length}: {answer}");
+    }
+    registry.eventually_tidy().await;
+}
+
+#[tokio::test]
+async fn a_body_without_a_length_is_cut_at_the_limit() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    let piece = Bytes::from(vec![7; 1024 * 1024]);
+    let endless = futures_util::stream::repeat(Ok::<Bytes, std::convert::Infallible>(piece));
+    let request = registry.request(Method::PUT, "/v1/skills/_/w/1.0.0", Some(&ana.token));
+    let answer = request.body(reqwest::Body::wrap_stream(endless)).send().await;
+    // The answer comes, or the connection ends while the body is still being sent.
+    if let Ok(answer) = answer {
+        problem(answer, 413, "too_large").await;
+    }
+    registry.eventually_tidy().await;
+}
+
+#[tokio::test]
+async fn a_body_shorter_than_it_says_publishes_nothing() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    let packed = Skill::new("w", "1.0.0").pack(&ana);
+    let head = format!(
+        "PUT /v1/skills/_/w/1.0.0 HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\r\n",
+        ana.token,
+        packed.archive.len() + 1
+    );
+    let address = registry.url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    stream.write_all(&packed.archive).await.unwrap();
+    drop(stream);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(registry.get("/v1/skills/_/w", None).await.status(), 404);
+    registry.eventually_tidy().await;
+}
+
+#[tokio::test]
+async fn a_body_that_comes_too_slowly_is_refused() {
+    let pace = Pace { grace: Duration::from_millis(300), bytes_per_second: 16 * 1024 };
+    let registry = TestRegistry::start_with(Options { pace, ..Options::default() }).await;
+    let ana = registry.author("ana").await;
+    let drops = futures_util::stream::unfold((), |()| async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        Some((Ok::<Bytes, std::io::Error>(Bytes::from_static(b"x")), ()))
+    });
+    let request = registry.request(Method::PUT, "/v1/skills/_/w/1.0.0", Some(&ana.token));
+    let answer = request.body(reqwest::Body::wrap_stream(drops)).send().await.unwrap();
+    problem(answer, 408, "timeout").await;
+    registry.eventually_tidy().await;
+}
+
+#[tokio::test]
+async fn new_names_are_taken_so_many_an_hour() {
+    let options = Options { new_names_per_hour: 2, ..Options::default() };
+    let registry = TestRegistry::start_with(options).await;
+    let ana = registry.author("ana").await;
+    registry.published(&ana, "one", "1.0.0").await;
+    registry.published(&ana, "two", "1.0.0").await;
+    let refused = registry.publish(&ana, &Skill::new("three", "1.0.0").pack(&ana)).await;
+    assert!(refused.headers().contains_key("retry-after"));
+    problem(refused, 429, "rate_limited").await;
+    registry.published(&ana, "two", "1.1.0").await;
+    let ben = registry.author("ben").await;
+    registry.published(&ben, "three", "1.0.0").await;
+}
+
+#[tokio::test]
+async fn a_database_that_another_holds_answers_unavailable() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    registry.published(&ana, "w", "1.0.0").await;
+    let other = skillpkg_registry::data::Data::open(registry.data().temporary().parent().unwrap())
+        .await
+        .unwrap();
+    let held = other.database.write().await.unwrap();
+    let refused = registry.publish(&ana, &Skill::new("w", "1.1.0").pack(&ana)).await;
+    assert!(refused.headers().contains_key("retry-after"));
+    problem(refused, 503, "unavailable").await;
+    // Reads go on.
+    assert_eq!(registry.get("/v1/skills/_/w", None).await.status(), 200);
+    drop(held);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    registry.published(&ana, "w", "1.1.0").await;
+}

@@ -1,0 +1,92 @@
+//! A publish that ends at any step leaves objects that no row names, never a row without its bytes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use skillpkg_registry::data::Data;
+use skillpkg_registry::skills::publish::Step;
+use skillpkg_registry::state::Options;
+use skillpkg_registry::upkeep;
+use skillpkg_schema::wire::Document;
+
+use crate::support::{Skill, TestRegistry, json, published};
+
+fn failing_at(step: Step, armed: &Arc<AtomicBool>) -> Options {
+    let armed = Arc::clone(armed);
+    let at_step = move |reached: Step| {
+        if reached == step && armed.load(Ordering::SeqCst) {
+            return Err(std::io::Error::other("ended here by the test"));
+        }
+        Ok(())
+    };
+    Options { at_step: Some(Arc::new(at_step)), ..Options::default() }
+}
+
+#[tokio::test]
+async fn a_publish_cut_short_is_wholly_there_or_wholly_not() {
+    for step in Step::ALL {
+        let directory = tempfile::tempdir().unwrap();
+        let armed = Arc::new(AtomicBool::new(false));
+        let mut registry = TestRegistry::start_in(directory.path(), failing_at(step, &armed)).await;
+        let ana = registry.author("ana").await;
+        registry.published(&ana, "waitlist", "1.0.0").await;
+        armed.store(true, Ordering::SeqCst);
+        let packed = Skill::new("waitlist", "1.1.0").with_file("new.md", "New.\n").pack(&ana);
+        assert_eq!(registry.publish(&ana, &packed).await.status(), 503, "{step:?}");
+        registry.stop().await;
+
+        let again = TestRegistry::start_in(directory.path(), Options::default()).await;
+        assert_eq!(std::fs::read_dir(again.data().temporary()).unwrap().count(), 0);
+        let document: Document =
+            json(again.get("/v1/skills/_/waitlist", None).await, StatusCode::OK).await;
+        let visible = step == Step::Committed;
+        assert_eq!(document.versions.len(), 1 + usize::from(visible), "{step:?}");
+        let report = upkeep::verify(again.data()).await.unwrap();
+        assert_eq!(report.problems, [], "{step:?}");
+        // What was left is removed, and what is named is not.
+        let removal = upkeep::remove_orphans(again.data(), Duration::ZERO, false).await.unwrap();
+        let left = matches!(step, Step::FilesPut | Step::ArchivePut | Step::RowsWritten);
+        assert_eq!(removal.removed > 0, left, "{step:?} {removal:?}");
+        let report = upkeep::verify(again.data()).await.unwrap();
+        assert_eq!(report.problems, [], "{step:?}");
+        let status = if visible { StatusCode::OK } else { StatusCode::CREATED };
+        published(again.publish(&ana, &packed).await, status).await;
+    }
+}
+
+#[tokio::test]
+async fn objects_are_removed_only_where_no_publish_comes_to_name_them() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    let data: Data = registry.data().clone();
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let removing = tokio::spawn(async move {
+        while !stopped.load(Ordering::SeqCst) {
+            upkeep::remove_orphans(&data, Duration::ZERO, false).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(30)).await;
+        }
+    });
+    for patch in 0..25 {
+        let version = format!("1.0.{patch}");
+        let packed = Skill::new("waitlist", &version)
+            .with_file("a.md", format!("a {patch}"))
+            .with_file("b.md", format!("b {patch}"))
+            .pack(&ana);
+        for attempt in 0.. {
+            let answer = registry.publish(&ana, &packed).await;
+            match answer.status().as_u16() {
+                201 => break,
+                503 if attempt < 100 => {}
+                other => panic!("{other}: {}", answer.text().await.unwrap()),
+            }
+        }
+    }
+    stop.store(true, Ordering::SeqCst);
+    removing.await.unwrap();
+    let report = upkeep::verify(registry.data()).await.unwrap();
+    assert_eq!(report.problems, []);
+    assert_eq!(report.checked, 25 * 5);
+}

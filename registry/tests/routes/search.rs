@@ -1,0 +1,75 @@
+//! `GET /v1/search`.
+
+use reqwest::StatusCode;
+use skillpkg_schema::wire::SearchAnswer;
+
+use crate::support::{Skill, TestRegistry, json, problem};
+
+async fn found(registry: &TestRegistry, query: &str) -> (Vec<String>, u64) {
+    let response = registry.get(&format!("/v1/search?{query}"), None).await;
+    let answer: SearchAnswer = json(response, StatusCode::OK).await;
+    (answer.skills.iter().map(|hit| hit.name.to_string()).collect(), answer.total)
+}
+
+#[tokio::test]
+async fn names_descriptions_and_tools_are_found_by_their_words() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    registry.published(&ana, "waitlist", "1.0.0").await;
+    registry.published(&ana, "list-of-guests", "1.0.0").await;
+    let mut tool = Skill::new("doorman", "1.0.0");
+    tool.files[0].2 = b"---\nskill: doorman\ndescription: Stands at the door.\n---\n\nAsk.\n\n```tool\nid: admit\ndescription: lets one pass whose zebra is striped\nrun: echo $guest\nparams:\n  guest:\n    type: string\n    description: who comes\n```\n".to_vec();
+    assert_eq!(registry.publish(&ana, &tool.pack(&ana)).await.status(), 201);
+    assert_eq!(found(&registry, "q=waitlist").await.0, ["waitlist"]);
+    assert_eq!(found(&registry, "q=wait").await.0, ["waitlist"]);
+    assert_eq!(found(&registry, "q=guests+list").await.0, ["list-of-guests"]);
+    assert_eq!(found(&registry, "q=ZEBRA").await.0, ["doorman"]);
+    assert_eq!(found(&registry, "q=keeps").await.1, 2);
+    assert_eq!(found(&registry, "q=nothing+waitlist").await, (Vec::new(), 0));
+    let (names, total) = found(&registry, "q=&limit=2&offset=1").await;
+    assert_eq!((names.len(), total), (2, 3));
+    let response = registry.get("/v1/search?q=doorman", None).await;
+    let answer: SearchAnswer = json(response, StatusCode::OK).await;
+    assert_eq!(answer.skills[0].capabilities, ["admit"]);
+    assert_eq!(answer.skills[0].version.to_string(), "1.0.0");
+}
+
+#[tokio::test]
+async fn what_a_query_language_would_obey_is_searched_for_as_text() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    registry.published(&ana, "near", "1.0.0").await;
+    for query in [
+        "%22",
+        "*",
+        "NEAR(",
+        "NEAR(a+b,+2)",
+        "name:x",
+        "^a",
+        "a+OR",
+        "-",
+        "(((",
+        "%00",
+        "'",
+        "%3B--",
+        "a*b",
+        "%22a",
+        "{a+b}:c",
+        "AND",
+        "\u{202e}",
+    ] {
+        found(&registry, &format!("q={query}")).await;
+    }
+    assert_eq!(found(&registry, "q=NEAR(").await.0, ["near"]);
+    for wrong in [
+        format!("q={}", "a".repeat(10_000)),
+        "limit=x".to_owned(),
+        "limit=-1".to_owned(),
+        "offset=99999999999".to_owned(),
+    ] {
+        problem(registry.get(&format!("/v1/search?{wrong}"), None).await, 400, "invalid_request")
+            .await;
+    }
+    assert_eq!(found(&registry, "q=near&limit=0").await, (Vec::new(), 1));
+    assert_eq!(found(&registry, "q=near&limit=4000000000").await.1, 1);
+}
