@@ -38,19 +38,31 @@ pub(super) fn copy_tree(
     // Held from here on: what a link on the way leads to later does not matter.
     let parent =
         Dir::open_ambient_dir(parent_path, ambient_authority()).at(|| parent_path.to_owned())?;
+    copy_into(layout, manifest, &parent, parent_path, name)
+}
+
+/// Makes a copy of a snapshot called `name` in `parent`. See [`super::Store::copy_tree_into`].
+pub(super) fn copy_into(
+    layout: &Layout,
+    manifest: &Manifest,
+    parent: &Dir,
+    parent_path: &Path,
+    name: &str,
+) -> Result<(), StoreError> {
+    let target = parent_path.join(name);
     if parent.symlink_metadata(name).is_ok() {
-        return Err(StoreError::Exists(target.to_owned()));
+        return Err(StoreError::Exists(target));
     }
-    let (tree, _lock) = begin(layout, &parent, parent_path)?;
+    let (tree, _lock) = begin(layout, parent, parent_path)?;
     let place = parent_path.join(tree.name());
     fill(tree.directory(), &place, manifest, Access::Writable, &mut |entry, file| {
         write_file(layout, manifest, entry, file, &place)
     })?;
-    if place_new(&parent, tree.name(), &parent, name).at(|| target.to_owned())? {
+    if place_new(parent, tree.name(), parent, name).at(|| target.clone())? {
         tree.placed();
         Ok(())
     } else {
-        Err(StoreError::Exists(target.to_owned()))
+        Err(StoreError::Exists(target))
     }
 }
 

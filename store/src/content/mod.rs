@@ -243,6 +243,18 @@ impl Store {
         copy::copy_tree(&self.layout, manifest, target)
     }
 
+    /// As [`Store::copy_tree`], into a directory whose handle is held already: a link that takes the
+    /// place of a directory above it leads nowhere else. `place` is what messages call it.
+    pub fn copy_tree_into(
+        &self,
+        manifest: &Manifest,
+        directory: &Dir,
+        place: &Path,
+        name: &str,
+    ) -> Result<(), StoreError> {
+        copy::copy_into(&self.layout, manifest, directory, place, name)
+    }
+
     /// The bytes of a blob of at most `limit` bytes, re-hashed.
     ///
     /// By a BLAKE3 address it is found where a snapshot kept here lists it.
