@@ -1,1 +1,34 @@
 //! Installing: resolve, fetch, verify, activate, place; all of it or nothing.
+
+mod add;
+mod approval;
+mod attend;
+mod commit;
+mod directories;
+mod goal;
+mod index;
+mod list;
+mod make;
+mod options;
+mod pick;
+mod placement;
+mod prepare;
+mod recover;
+mod remove;
+mod session;
+mod shelf;
+mod shelves;
+mod source;
+mod sync;
+mod trust;
+mod update;
+
+pub use add::{ARCHIVE_ENDING, Request, install};
+pub use attend::{Approval, Attendant, Progress};
+pub use goal::{Outcome, Report};
+pub use list::{Drift, Listed, drift, list, settle};
+pub use options::Options;
+pub use pick::{PickError, pick};
+pub use remove::{activate, deactivate, remove};
+pub use sync::{Frozen, sync};
+pub use update::update;

@@ -115,6 +115,13 @@ impl ProjectDirectory {
         rename().map_err(|error| io_error(&self.root.join(name), &error))
     }
 
+    /// Removes one of the two files, where it is there.
+    pub fn remove(&self, name: &str) -> Result<(), Error> {
+        self.locate(name)
+            .and_then(|(directory, name)| remove_if_there(&directory, &name))
+            .map_err(|error| io_error(&self.root.join(name), &error))
+    }
+
     /// Removes a staged file, where there is one.
     pub fn unstage(&self, name: &str) {
         if let Ok((directory, name)) = self.locate(name) {

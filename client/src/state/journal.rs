@@ -37,17 +37,28 @@ pub struct Step {
     pub after: Option<Occupant>,
 }
 
+/// What becomes of one of the project's files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextChange {
+    /// The text before; [`None`] where there is no file. Whoever finishes the change leaves a file
+    /// alone that says neither this nor what is to come: somebody else wrote it since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+    /// The text afterwards.
+    pub after: String,
+}
+
 /// A change: every step of it, the project's files and the state as they are afterwards.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journal {
     /// In the order in which they are made.
     pub steps: Vec<Step>,
-    /// The text of `skillpkg.toml` afterwards; [`None`] where it does not change.
+    /// What becomes of `skillpkg.toml`; [`None`] where it does not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub project_text: Option<String>,
-    /// The text of `skillpkg.lock` afterwards; [`None`] where it does not change.
+    pub project: Option<TextChange>,
+    /// What becomes of `skillpkg.lock`; [`None`] where it does not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lock_text: Option<String>,
+    pub lock: Option<TextChange>,
     /// What is remembered afterwards.
     pub state: ProjectState,
 }

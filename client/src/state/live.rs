@@ -49,7 +49,9 @@ impl State {
                 Some("journal") => {
                     if let Some(journal) = Stored::new(path).read::<Journal>()? {
                         live.add_state(&journal.state);
-                        live.add_lock(journal.lock_text.as_deref().unwrap_or_default());
+                        if let Some(lock) = &journal.lock {
+                            live.add_lock(&lock.after);
+                        }
                     }
                 }
                 _ => {}
@@ -96,7 +98,7 @@ impl Live {
 mod tests {
     use super::*;
     use crate::project::Locked;
-    use crate::state::{Active, Placed, Placement};
+    use crate::state::{Active, Placed, Placement, TextChange};
     use skillpkg_schema::Sha256Digest;
 
     fn address(text: &str) -> ContentAddress {
@@ -144,8 +146,8 @@ mod tests {
         state.set_project(&gone, &of("three")).unwrap();
         fs::remove_dir(&gone).unwrap();
         state.set_project(&cut, &ProjectState::default()).unwrap();
-        let journal =
-            Journal { lock_text: Some(lock_of("four")), state: of("five"), ..Journal::default() };
+        let lock = Some(TextChange { before: None, after: lock_of("four") });
+        let journal = Journal { lock, state: of("five"), ..Journal::default() };
         state.begin(&cut, &journal).unwrap();
 
         let live = state.live().unwrap();

@@ -11,7 +11,7 @@ mod lock;
 mod signers;
 
 pub use error::StateError;
-pub use journal::{Journal, Occupant, Step};
+pub use journal::{Journal, Occupant, Step, TextChange};
 pub use live::Live;
 pub(crate) use lock::PATIENCE;
 pub use lock::ProjectLock;

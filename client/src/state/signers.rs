@@ -54,9 +54,23 @@ impl Signers {
         PublicKey::from_pem(pem).ok().filter(|key| key.id() == *id)
     }
 
+    /// Every public key that was kept.
+    pub fn keys(&self) -> impl Iterator<Item = PublicKey> {
+        self.keys.values().filter_map(|SignerKeyPem(pem)| PublicKey::from_pem(pem).ok())
+    }
+
     /// Keeps a public key.
     pub fn keep(&mut self, key: &PublicKey) {
         self.keys.insert(key.id().to_string(), SignerKeyPem(key.to_pem()));
+    }
+}
+
+impl Signers {
+    /// Takes over what `changed` holds and `before`, from which it was made, does not.
+    pub fn take_over(&mut self, changed: Self, before: &Self) {
+        let is_new = |key: &String, pinned: &Pinned| before.pinned.get(key) != Some(pinned);
+        self.pinned.extend(changed.pinned.into_iter().filter(|(key, pinned)| is_new(key, pinned)));
+        self.keys.extend(changed.keys);
     }
 }
 

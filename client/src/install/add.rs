@@ -1,0 +1,224 @@
+//! `install`: adds skills to a project.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Component, Path, PathBuf};
+
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::{QualifiedName, Reference, Requirement, SkillName};
+use skillpkg_store::archive::{Bounds, Reader};
+
+use super::attend::Attendant;
+use super::goal::{Entry, Goal, GoalSkill, Report};
+use super::make::make;
+use super::options::Options;
+use super::session::Session;
+use super::sync::{Frozen, sync};
+use crate::project::{Wanted, io_error};
+use crate::{Error, Kind, Settings};
+
+/// What an archive's name ends in.
+pub const ARCHIVE_ENDING: &str = ".skill.tar.zst";
+
+/// What `install` is asked for.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// Skills, `[scope/]name[@requirement]`, or paths of archives.
+    pub references: Vec<String>,
+    /// Another directory name for the one skill.
+    pub placed_as: Option<String>,
+    /// Whether agents are not to see them yet.
+    pub hidden: bool,
+}
+
+/// One skill that is asked for.
+#[derive(Debug, Clone)]
+enum Asked {
+    Registry(Reference),
+    /// An archive, and the name that it holds.
+    File(PathBuf, QualifiedName),
+}
+
+/// Installs skills: resolves, fetches, verifies, asks, places them and writes both project files.
+/// Without references, what the project asks for.
+///
+/// All of it or nothing: a failure leaves the project as it was, and a kill leaves it as it was or
+/// is finished by the next command.
+pub async fn install(
+    settings: &Settings,
+    options: &Options,
+    request: &Request,
+    attendant: &mut dyn Attendant,
+) -> Result<Report, Error> {
+    let placed_as = read_directory_name(request)?;
+    if request.references.is_empty() {
+        return sync(settings, options, Frozen::No, attendant).await;
+    }
+    let asked: Vec<Asked> =
+        request.references.iter().map(|text| read(text)).collect::<Result<_, _>>()?;
+    let session = Session::open(settings, options, attendant)?;
+    let mut skills: BTreeMap<QualifiedName, GoalSkill> = BTreeMap::new();
+    for one in asked {
+        let skill = goal_of(&session, one, placed_as.clone(), !request.hidden)?;
+        let name = skill.wanted.name.clone();
+        if let Some(other) = skills.insert(name.clone(), skill.clone())
+            && other.wanted != skill.wanted
+        {
+            let message = format!("`{name}` is asked for twice, and not in the same way");
+            return Err(Error::new(Kind::Usage, "reference_invalid", message));
+        }
+    }
+    let goal = Goal { skills: skills.into_values().collect(), ..Goal::default() };
+    make(&session, goal, attendant).await
+}
+
+fn read_directory_name(request: &Request) -> Result<Option<SkillName>, Error> {
+    let Some(text) = &request.placed_as else { return Ok(None) };
+    if request.references.len() != 1 {
+        let message = "another directory name can be given to one skill at a time";
+        return Err(Error::new(Kind::Usage, "usage", message));
+    }
+    let name = text.parse().map_err(|error: skillpkg_schema::name::NameError| {
+        Error::new(Kind::Usage, "name_invalid", error.to_string())
+    })?;
+    Ok(Some(name))
+}
+
+/// A text is a path where it can be nothing else, so that a file that happens to lie there never
+/// stands in for a skill.
+fn read(text: &str) -> Result<Asked, Error> {
+    let is_path = text.ends_with(ARCHIVE_ENDING)
+        || ["/", "./", "../"].iter().any(|start| text.starts_with(start))
+        || matches!(text, "." | "..")
+        || Path::new(text).is_absolute();
+    if is_path {
+        let path = PathBuf::from(text);
+        let name = name_in(&path)?;
+        return Ok(Asked::File(path, name));
+    }
+    text.parse().map(Asked::Registry).map_err(
+        |error: skillpkg_schema::reference::ReferenceError| {
+            let error = Error::new(Kind::Usage, "reference_invalid", error.to_string());
+            if Path::new(text).exists() {
+                error.with_hint(format!("for a file, write `./{}`", escape(text)))
+            } else {
+                error
+            }
+        },
+    )
+}
+
+/// The name that an archive's manifest has.
+fn name_in(path: &Path) -> Result<QualifiedName, Error> {
+    let shown = escape(&path.to_string_lossy());
+    let file = File::open(path).map_err(|error| io_error(path, &error))?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        let message = format!("`{shown}` is a directory; what is installed is an archive");
+        return Err(Error::new(Kind::Usage, "not_an_archive", message).with_hint(format!(
+            "`skillpkg pack {shown}` makes one, and `skillpkg check {shown}` tells what is wrong"
+        )));
+    }
+    let reader = Reader::open(file, Bounds::default())
+        .map_err(|error| Error::from(error).in_file(path.to_string_lossy()))?;
+    Ok(reader.manifest().name.clone())
+}
+
+fn goal_of(
+    session: &Session<'_>,
+    asked: Asked,
+    placed_as: Option<SkillName>,
+    visible: bool,
+) -> Result<GoalSkill, Error> {
+    let (name, requirement, file) = match asked {
+        Asked::Registry(Reference { name, requirement }) => (name, requirement, None),
+        Asked::File(path, name) => (name, None, Some(relative_to(&path, session.root())?)),
+    };
+    let present = session.files.project.skill(&name);
+    let is_asked = requirement.is_some() || file.is_some() || placed_as.is_some();
+    let placed_as = placed_as.or_else(|| present.and_then(|wanted| wanted.placed_as.clone()));
+    let file = match (&requirement, file) {
+        (None, None) => present.and_then(|wanted| wanted.file.clone()),
+        (_, file) => file,
+    };
+    // Whoever asks for the latest wants it looked up; else what is locked and will do stays.
+    let is_anew = requirement == Some(Requirement::Latest);
+    let is_bare = requirement.is_none() && file.is_none();
+    let requirement = match (requirement, present) {
+        (Some(requirement), _) => requirement,
+        (None, Some(wanted)) if file.is_none() => wanted.requirement.clone(),
+        _ => Requirement::Latest,
+    };
+    let wanted = Wanted { name, requirement, placed_as, file };
+    let locked = session.files.lock.skill(&wanted.name);
+    // An archive that is given again may have other bytes at the same path.
+    let is_file = wanted.file.is_some() && is_asked;
+    let keep = locked.filter(|locked| !is_anew && !is_file && wanted.is_met_by(locked)).cloned();
+    let entry = match present {
+        None if is_bare => Entry::CaretOfResolved,
+        None => Entry::AsAsked,
+        Some(_) if is_asked => Entry::AsAsked,
+        Some(_) => Entry::Unchanged,
+    };
+    let was_seen = session.remembered.active(&wanted.name).map(|active| active.address);
+    // A skill that agents see and that stays as it is stays seen.
+    let visible = visible || (keep.is_some() && was_seen == keep.as_ref().map(|one| one.address));
+    Ok(GoalSkill { wanted, keep, entry, visible })
+}
+
+/// The path of a file as a project's files write it: relative and `/`-separated.
+fn relative_to(path: &Path, root: &Path) -> Result<String, Error> {
+    let path = path.canonicalize().map_err(|error| io_error(path, &error))?;
+    let shown = || escape(&path.to_string_lossy());
+    let mut from = root.components().peekable();
+    let mut to = path.components().peekable();
+    while from.peek().is_some() && from.peek() == to.peek() {
+        (from.next(), to.next());
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in from {
+        match part {
+            Component::Normal(_) => parts.push(".."),
+            _ => {
+                let message = format!("`{}` is not on the drive of the project", shown());
+                return Err(Error::new(Kind::Usage, "file_unreachable", message));
+            }
+        }
+    }
+    for part in to {
+        let part = part.as_os_str().to_str().filter(|part| !part.contains(['\\', ':']));
+        let Some(part) = part else {
+            let message =
+                format!("`{}` cannot be written into `skillpkg.toml`: rename it", shown());
+            return Err(Error::new(Kind::Usage, "file_unreachable", message));
+        };
+        parts.push(part);
+    }
+    Ok(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_written_relative_to_the_project() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        let project = root.join("a/project");
+        std::fs::create_dir_all(project.join("vendor")).unwrap();
+        for (file, written) in [("a/project/vendor/x", "vendor/x"), ("y", "../../y")] {
+            std::fs::write(root.join(file), "").unwrap();
+            assert_eq!(relative_to(&root.join(file), &project).unwrap(), written);
+        }
+    }
+
+    #[test]
+    fn a_text_is_a_path_only_where_it_can_be_nothing_else() {
+        assert!(matches!(read("acme/waitlist@1.2"), Ok(Asked::Registry(_))));
+        for path in ["./x", "x.skill.tar.zst", "/x", "."] {
+            let error = read(path).unwrap_err();
+            assert_ne!(error.code, "reference_invalid", "{path}");
+        }
+        assert_eq!(read("Wait List").unwrap_err().kind, Kind::Usage);
+    }
+}

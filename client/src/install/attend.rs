@@ -1,0 +1,44 @@
+//! Who watches an install: is told what goes on, and is asked what only a person may answer.
+
+use skillpkg_schema::{QualifiedName, Version};
+
+use crate::Error;
+
+/// How far an install has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Skills that are fetched and verified.
+    pub done: usize,
+    /// Skills in all.
+    pub total: usize,
+}
+
+/// What has to be approved before agents see a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    /// The skill.
+    pub name: QualifiedName,
+    /// The version.
+    pub version: Version,
+    /// What it runs, in full; safe to print.
+    pub runs: Vec<String>,
+    /// What it adds to the version that was approved before; [`None`] where none was. Safe to
+    /// print.
+    pub adds: Option<Vec<String>>,
+}
+
+/// Who watches an install.
+pub trait Attendant {
+    /// Takes notice of something that happened.
+    fn tell(&mut self, text: &str);
+
+    /// Takes notice of something that somebody should look at.
+    fn warn(&mut self, text: &str);
+
+    /// Takes notice of how far it has come; at first with nothing done.
+    fn progress(&mut self, progress: Progress);
+
+    /// Answers whether all of it may become active. An error stops the install too: one that says
+    /// that nobody can be asked, and what to do instead.
+    fn approve(&mut self, asked: &[Approval]) -> Result<bool, Error>;
+}

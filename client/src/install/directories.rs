@@ -1,0 +1,87 @@
+//! The directories that each skill of a project is placed in.
+
+use std::path::PathBuf;
+
+use skillpkg_schema::QualifiedName;
+
+use super::session::Session;
+use crate::Error;
+use crate::agents::Agents;
+use crate::state::Placement;
+
+/// Directories, absolute, and the agents that each is for.
+type Places = Vec<(PathBuf, Vec<String>)>;
+
+/// The directories that each skill of a project is placed in.
+#[derive(Debug)]
+pub(super) struct Directories<'a> {
+    session: &'a Session<'a>,
+    /// Those that were named for this command.
+    named: Option<Places>,
+    /// Those that the project names.
+    of_project: Option<Places>,
+    /// Those for a skill that is placed nowhere yet.
+    otherwise: Places,
+}
+
+impl<'a> Directories<'a> {
+    /// Looks up every agent that is named anywhere, so that a wrong one is told before anything is
+    /// fetched.
+    pub(super) fn choose(session: &'a Session<'a>) -> Result<Self, Error> {
+        let agents = Agents::of(session.settings)?;
+        let (reach, base) = (session.options.reach, session.base());
+        let places = |ids: &[String]| -> Result<Places, Error> {
+            let directories = agents.directories(ids, reach)?;
+            Ok(directories.into_iter().map(|one| (base.path.join(one.path), one.agents)).collect())
+        };
+        let some = |ids: &[String]| {
+            if ids.is_empty() { Ok(None) } else { places(ids).map(Some) }
+        };
+        let used = session.files.project.agents.used.as_deref().unwrap_or_default();
+        let configured = some(&session.settings.use_agents)?;
+        let otherwise = match configured {
+            Some(places) => places,
+            None => places(&agents.detected(base.path, reach))?,
+        };
+        Ok(Self {
+            session,
+            named: some(&session.options.agents)?,
+            of_project: some(used)?,
+            otherwise,
+        })
+    }
+
+    /// The directories of one skill.
+    ///
+    /// What was named for the command is added to where the skill is; else the project decides, else
+    /// the skill stays where it is, else it goes where the agents are.
+    pub(super) fn of(&self, name: &QualifiedName) -> Places {
+        let ledger = &self.session.remembered;
+        let placed: Places = ledger
+            .placed_of(name)
+            .filter_map(|one| Some((one.path.parent()?.to_owned(), one.agents.clone())))
+            .collect();
+        match (&self.named, &self.of_project) {
+            (Some(named), _) => {
+                let mut places = named.clone();
+                for (path, agents) in placed {
+                    if !places.iter().any(|(there, _)| *there == path) {
+                        places.push((path, agents));
+                    }
+                }
+                places
+            }
+            (None, Some(of_project)) => of_project.clone(),
+            (None, None) if !placed.is_empty() => placed,
+            (None, None) => self.otherwise.clone(),
+        }
+    }
+
+    /// How a skill is placed where it is not placed yet.
+    pub(super) fn placement(&self) -> Placement {
+        let asked =
+            self.session.options.copy || self.session.files.project.agents.copy.unwrap_or_default();
+        // A link to a directory is a privilege on Windows.
+        if asked || cfg!(windows) { Placement::Copy } else { Placement::Link }
+    }
+}

@@ -1,0 +1,72 @@
+//! What a command wants a project to become.
+
+use skillpkg_schema::{QualifiedName, Version};
+
+use crate::project::{Locked, Wanted};
+
+/// One skill that the project is to have.
+#[derive(Debug, Clone)]
+pub(super) struct GoalSkill {
+    /// What is asked for.
+    pub(super) wanted: Wanted,
+    /// The snapshot to have; [`None`] where it is to be resolved.
+    pub(super) keep: Option<Locked>,
+    /// What `skillpkg.toml` is to say of it.
+    pub(super) entry: Entry,
+    /// Whether agents are to see it.
+    pub(super) visible: bool,
+}
+
+/// What `skillpkg.toml` is to say of a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// What it says.
+    Unchanged,
+    /// What is asked for.
+    AsAsked,
+    /// The caret of what was resolved, as nobody asked for more.
+    CaretOfResolved,
+}
+
+/// What a command wants a project to become.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Goal {
+    /// The skills to have, each once; those of the project that are not among them stay as they
+    /// are.
+    pub(super) skills: Vec<GoalSkill>,
+    /// The skills to have no more.
+    pub(super) removed: Vec<QualifiedName>,
+    /// Whether what is added to approved versions is approved by a flag of its own.
+    pub(super) is_update: bool,
+}
+
+/// What became of one skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// What the lockfile says of it.
+    pub locked: Locked,
+    /// The version before; [`None`] where the project did not have it.
+    pub before: Option<Version>,
+    /// Where agents see it; where they do not, where its tree would lie.
+    pub path: std::path::PathBuf,
+    /// Whether agents see it.
+    pub active: bool,
+    /// Whether anything was changed for it.
+    pub changed: bool,
+}
+
+/// What became of a project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The skills that were asked about, sorted by name.
+    pub skills: Vec<Outcome>,
+    /// The skills that are gone, with the version that was there.
+    pub removed: Vec<(QualifiedName, Option<Version>)>,
+}
+
+impl Report {
+    /// Whether anything was changed.
+    pub fn has_changes(&self) -> bool {
+        !self.removed.is_empty() || self.skills.iter().any(|skill| skill.changed)
+    }
+}

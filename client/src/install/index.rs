@@ -1,0 +1,117 @@
+//! The documents of skills, from the registries that their names go to.
+
+use std::collections::BTreeMap;
+
+use futures_util::future::try_join_all;
+use skillpkg_schema::QualifiedName;
+use skillpkg_schema::diagnostic::nearest;
+use skillpkg_schema::wire::Document;
+use url::Url;
+
+use crate::registry::Registry;
+use crate::settings::registry_text;
+use crate::{Error, Kind, Settings};
+
+/// Most hits of a search for the name that was meant.
+const NEAR_HITS: u32 = 20;
+
+/// The documents of skills, and the registries that they came from.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    documents: BTreeMap<QualifiedName, (Registry, Document)>,
+}
+
+impl Index {
+    /// Asks for the documents of `names`: one request a registry.
+    pub(super) async fn ask(settings: &Settings, names: &[QualifiedName]) -> Result<Self, Error> {
+        let mut by_registry: BTreeMap<String, (Registry, Vec<QualifiedName>)> = BTreeMap::new();
+        for name in names {
+            let choice = settings.registry_for(name)?;
+            let key = registry_text(&choice.url).to_owned();
+            if let Some((_, names)) = by_registry.get_mut(&key) {
+                names.push(name.clone());
+            } else {
+                let registry = Registry::chosen(settings, &choice)?;
+                by_registry.insert(key, (registry, vec![name.clone()]));
+            }
+        }
+        let asked = by_registry.into_values().map(|(registry, names)| async move {
+            let answer = registry.index(&names).await?;
+            if let Some(missing) = answer.missing.first() {
+                return Err(unknown(&registry, missing).await);
+            }
+            Ok((registry, names, answer.documents))
+        });
+        let mut documents = BTreeMap::new();
+        for (registry, names, answered) in try_join_all(asked).await? {
+            // Only what was asked for counts, whatever else an answer holds.
+            for document in answered {
+                if names.contains(&document.name) {
+                    documents.insert(document.name.clone(), (registry.clone(), document));
+                }
+            }
+            if let Some(missing) = names.iter().find(|name| !documents.contains_key(*name)) {
+                return Err(unknown(&registry, missing).await);
+            }
+        }
+        Ok(Self { documents })
+    }
+
+    /// The document of `name`, and the registry it came from.
+    pub(super) fn get(&self, name: &QualifiedName) -> Option<(&Registry, &Document)> {
+        self.documents.get(name).map(|(registry, document)| (registry, document))
+    }
+}
+
+/// That a registry does not have a skill, with the nearest name that its search gives.
+pub(super) async fn unknown(registry: &Registry, name: &QualifiedName) -> Error {
+    let message = format!("`{name}` is not in the registry `{}`", registry_text(registry.url()));
+    let error = Error::new(Kind::Failed, "skill_not_found", message);
+    match near(registry, name).await {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None if registry.has_token() => error.with_hint(
+            "look for it with `skillpkg search`; one of a private scope is shown to its members",
+        ),
+        None => error.with_hint(
+            "look for it with `skillpkg search`; one of a private scope is shown to its members, \
+             after `skillpkg login`",
+        ),
+    }
+}
+
+async fn near(registry: &Registry, name: &QualifiedName) -> Option<String> {
+    let wanted = name.to_string();
+    let bare = name.name().as_str();
+    // A search finds words and their beginnings: a slip is most likely in the rest.
+    let beginning: String = bare.chars().take(bare.chars().count().div_ceil(2)).collect();
+    for query in [bare, beginning.as_str()] {
+        let Ok(answer) = registry.search(query, NEAR_HITS).await else { return None };
+        let names: Vec<String> = answer.skills.iter().map(|hit| hit.name.to_string()).collect();
+        if let Some(near) = nearest(&wanted, names.iter().map(String::as_str)) {
+            return Some(near.to_owned());
+        }
+    }
+    None
+}
+
+/// That a lockfile names another registry than the one its skill's name goes to.
+pub(super) fn check_registry(
+    settings: &Settings,
+    name: &QualifiedName,
+    locked: &Url,
+) -> Result<(), Error> {
+    let Ok(choice) = settings.registry_for(name) else { return Ok(()) };
+    if registry_text(&choice.url) == registry_text(locked) {
+        return Ok(());
+    }
+    // The lockfile came with the project: it does not decide which host is spoken to.
+    let message = format!(
+        "the lockfile has `{name}` from `{}`; here it comes from `{}`",
+        registry_text(locked),
+        registry_text(&choice.url)
+    );
+    Err(Error::new(Kind::Refused, "registry_changed", message).with_hint(format!(
+        "`--registry {}` uses the one of the lockfile; `skillpkg update {name}` takes it from here",
+        registry_text(locked)
+    )))
+}

@@ -1,0 +1,190 @@
+//! `list` and `sync --check`: what a project has, and how that differs from what it should have.
+
+use std::path::Path;
+
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::{ContentAddress, QualifiedName, Version};
+use skillpkg_store::content::Store;
+
+use super::attend::Attendant;
+use super::directories::Directories;
+use super::options::Options;
+use super::placement::{Placing, Target, edits};
+use super::prepare::stored;
+use super::recover;
+use super::session::{Session, base_of, open_directory};
+use super::shelves::Shelves;
+use super::sync::{differences, unwanted};
+use crate::agents::Reach;
+use crate::project::Source;
+use crate::state::State;
+use crate::{Error, Settings};
+
+/// One installed skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The whole name.
+    pub name: QualifiedName,
+    /// The version.
+    pub version: Version,
+    /// The snapshot.
+    pub address: ContentAddress,
+    /// Where it comes from.
+    pub source: Source,
+    /// Whether agents see it.
+    pub active: bool,
+    /// The agents that it is placed for, by id; sorted.
+    pub agents: Vec<String>,
+    /// Files that are not as they were placed, relative to the skill, escaped; sorted.
+    pub modified: Vec<String>,
+}
+
+/// One way in which a project is not what its files say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Drift {
+    /// The skill.
+    pub name: Option<QualifiedName>,
+    /// What is different, a phrase that can be printed.
+    pub what: String,
+}
+
+/// Finishes a change that a kill cut short, unless another process is at work on the project.
+/// Whoever is about to read a project's active set calls this first.
+pub fn settle(
+    settings: &Settings,
+    reach: Reach,
+    attendant: &mut dyn Attendant,
+) -> Result<(), Error> {
+    let state = State::new(&settings.home);
+    let directory = open_directory(settings, reach)?;
+    if state.journal(directory.root())?.is_none() {
+        return Ok(());
+    }
+    let Some(_lock) = state.try_lock_project(directory.root())? else { return Ok(()) };
+    let store = Store::open(&settings.home)?;
+    let _lease = store.lease()?;
+    let base = base_of(settings, reach, &directory);
+    recover::finish(&state, &store, &directory, &base, attendant)
+}
+
+/// The skills that a project has, sorted by name, each re-hashed where it is placed.
+pub fn list(
+    settings: &Settings,
+    reach: Reach,
+    attendant: &mut dyn Attendant,
+) -> Result<Vec<Listed>, Error> {
+    settle(settings, reach, attendant)?;
+    let directory = open_directory(settings, reach)?;
+    let files = directory.read()?;
+    for warning in &files.warnings {
+        attendant.warn(&warning.to_string());
+    }
+    let remembered = State::new(&settings.home).project(directory.root())?;
+    let store = Store::open(&settings.home)?;
+    let mut listed = Vec::new();
+    for locked in files.lock.skills() {
+        let name = &locked.name;
+        let mut agents: Vec<String> = Vec::new();
+        let mut modified: Vec<String> = Vec::new();
+        for placed in remembered.placed_of(name) {
+            if is_there(&placed.path) {
+                agents.extend(placed.agents.iter().cloned());
+                modified.extend(edits(&store, &placed.address, &placed.path)?);
+            }
+        }
+        for list in [&mut agents, &mut modified] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        listed.push(Listed {
+            name: name.clone(),
+            version: locked.version.clone(),
+            address: locked.address,
+            source: locked.source.clone(),
+            active: remembered.active(name).is_some_and(|one| one.address == locked.address),
+            agents,
+            modified,
+        });
+    }
+    Ok(listed)
+}
+
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// How a project is not what its lockfile says; empty where it is. Changes nothing.
+pub fn drift(
+    settings: &Settings,
+    options: &Options,
+    attendant: &mut dyn Attendant,
+) -> Result<Vec<Drift>, Error> {
+    let session = Session::open_to_look(settings, options, attendant)?;
+    let mut drift: Vec<Drift> = Vec::new();
+    let mut add = |name: Option<&QualifiedName>, what: String| {
+        drift.push(Drift { name: name.cloned(), what });
+    };
+    if session.state.journal(session.root())?.is_some() {
+        add(None, "a change was cut short".to_owned());
+    }
+    for difference in differences(&session)? {
+        add(None, difference);
+    }
+    let directories = Directories::choose(&session)?;
+    let base = session.base();
+    let mut shelves = Shelves::new(&base, &session.store);
+    let mut placing = Placing {
+        shelves: &mut shelves,
+        store: &session.store,
+        ledger: &session.remembered,
+        discard_edits: false,
+    };
+    for wanted in &session.files.project.skills {
+        let name = &wanted.name;
+        let Some(locked) = session.files.lock.skill(name) else { continue };
+        if session.remembered.inactive.contains(name) {
+            continue;
+        }
+        let target = Target {
+            name,
+            directory_name: wanted.directory_name(),
+            address: locked.address,
+            directories: &directories.of(name),
+            placement: directories.placement(),
+            change_placement: session.options.copy,
+        };
+        match placing.place(&target) {
+            Ok(plan) => {
+                for step in &plan.steps {
+                    let path = escape(&step.path.to_string_lossy());
+                    let what = match (&step.before, &step.after) {
+                        (None, _) => format!("`{path}` is missing"),
+                        (_, None) => format!("`{path}` is there, and should not be"),
+                        _ => format!("`{path}` is another version"),
+                    };
+                    add(Some(name), what);
+                }
+                for (path, files) in &plan.kept {
+                    let path = escape(&path.to_string_lossy());
+                    add(Some(name), format!("`{path}` was edited: {}", files.join(", ")));
+                }
+            }
+            Err(error) => add(Some(name), error.message),
+        }
+        match stored(&session.store, &locked.address)? {
+            None => add(Some(name), format!("`{name}@{}` is not in the store", locked.version)),
+            Some(stored) => {
+                for problem in session.store.verify_tree(&stored.manifest)? {
+                    let path = escape(&problem.path);
+                    add(Some(name), format!("`{path}` of `{name}` in the store was changed"));
+                }
+            }
+        }
+    }
+    for name in unwanted(&session) {
+        if session.remembered.placed_of(&name).next().is_some() {
+            add(Some(&name), format!("`{name}` is placed, and not asked for"));
+        }
+    }
+    Ok(drift)
+}

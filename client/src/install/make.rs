@@ -1,0 +1,431 @@
+//! Makes a project what a goal says: finds, fetches, verifies, asks, places; all of it or nothing.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::stream::{self, StreamExt as _};
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::{QualifiedName, Requirement};
+
+use super::approval;
+use super::attend::{Attendant, Progress};
+use super::commit::commit;
+use super::directories::Directories;
+use super::goal::{Entry, Goal, Outcome, Report};
+use super::index::Index;
+use super::placement::{Placing, Plan, Target};
+use super::prepare::{Archive, Expected, Prepared, Shared, is_lost, prepare};
+use super::session::Session;
+use super::shelves::Shelves;
+use super::source::{self, Job, Origin};
+use super::trust;
+use crate::project::{Locked, ProjectDocument, Source, Wanted};
+use crate::state::{Active, Journal, ProjectState, Signers, TextChange};
+use crate::{Error, Kind, Settings};
+
+/// Most skills that are fetched and verified at once.
+const AT_ONCE: usize = 12;
+
+/// Makes the project what the goal says.
+///
+/// Until the journal is written nothing that anybody sees has changed: the store may hold more, and
+/// that is all.
+pub(super) async fn make(
+    session: &Session<'_>,
+    goal: Goal,
+    attendant: &mut dyn Attendant,
+) -> Result<Report, Error> {
+    let directories = Directories::choose(session)?;
+    let before = session.state.signers()?;
+    let jobs = source::find(session, &goal, &before).await?;
+    check_names(session, &goal)?;
+    for job in &jobs {
+        if let Some(reason) = &job.yanked {
+            let (name, reason) = (&job.goal.wanted.name, escape(reason));
+            attendant.warn(&format!("this version of `{name}` was yanked: {reason}"));
+        }
+    }
+    let prepared = prepare_all(session, &jobs, attendant).await?;
+    let signers = compare_signers(session, &before, &jobs, &prepared, attendant)?;
+    approval::ask(session, &prepared, goal.is_update, attendant)?;
+
+    let base = session.base();
+    let mut shelves = Shelves::new(&base, &session.store);
+    let mut placing = Placing {
+        shelves: &mut shelves,
+        store: &session.store,
+        ledger: &session.remembered,
+        discard_edits: session.options.discard_edits,
+    };
+    let mut change = Change::of(session);
+    for name in &goal.removed {
+        let plan = placing.remove(name)?;
+        change.remove(session, name, plan, attendant)?;
+    }
+    let mut report = Report { skills: Vec::new(), removed: removed(session, &goal) };
+    for (job, one) in jobs.iter().zip(&prepared) {
+        let plan = if job.goal.visible {
+            placing.place(&Target {
+                name: &one.manifest.name,
+                directory_name: job.goal.wanted.directory_name(),
+                address: one.address,
+                directories: &directories.of(&one.manifest.name),
+                placement: directories.placement(),
+                change_placement: session.options.copy,
+            })?
+        } else {
+            placing.remove(&one.manifest.name)?
+        };
+        report.skills.push(change.put(session, job, one, plan, attendant)?);
+    }
+    drop(shelves);
+    report.skills.sort_by_cached_key(|skill| skill.locked.name.to_string());
+
+    let journal = change.into_journal(session);
+    let is_new = prepared.iter().any(|one| one.is_new || one.checked.is_some());
+    if is_new {
+        session.store.sync()?;
+    }
+    if signers != before {
+        session.state.change_signers(|now| now.take_over(signers, &before))?;
+    }
+    for one in prepared.iter().filter(|one| one.checked.is_some()) {
+        if !session.state.is_approved(&one.address)? {
+            session.state.approve(&one.manifest.name, &one.manifest.version, &one.address)?;
+        }
+    }
+    if let Some(journal) = journal {
+        commit(&session.state, &session.store, &session.directory, &base, &journal)?;
+    }
+    Ok(report)
+}
+
+/// Takes skills out of the sight of agents, and leaves both of the project's files alone.
+pub(super) fn hide(
+    session: &Session<'_>,
+    names: &[QualifiedName],
+    attendant: &mut dyn Attendant,
+) -> Result<(), Error> {
+    let base = session.base();
+    let mut shelves = Shelves::new(&base, &session.store);
+    let mut placing = Placing {
+        shelves: &mut shelves,
+        store: &session.store,
+        ledger: &session.remembered,
+        discard_edits: session.options.discard_edits,
+    };
+    let mut change = Change::of(session);
+    for name in names {
+        let plan = placing.remove(name)?;
+        tell_left(&plan, attendant);
+        change.journal.steps.extend(plan.steps);
+        forget(&mut change.journal.state, name);
+        change.journal.state.inactive.push(name.clone());
+    }
+    drop(shelves);
+    match change.into_journal(session) {
+        Some(journal) => {
+            commit(&session.state, &session.store, &session.directory, &base, &journal)
+        }
+        None => Ok(()),
+    }
+}
+
+fn removed(
+    session: &Session<'_>,
+    goal: &Goal,
+) -> Vec<(QualifiedName, Option<skillpkg_schema::Version>)> {
+    let version = |name| session.files.lock.skill(name).map(|locked| locked.version.clone());
+    goal.removed.iter().map(|name| (name.clone(), version(name))).collect()
+}
+
+/// Two skills of one project cannot be seen under one name.
+fn check_names(session: &Session<'_>, goal: &Goal) -> Result<(), Error> {
+    let mut taken: BTreeMap<&str, &QualifiedName> = BTreeMap::new();
+    let stays = |wanted: &&Wanted| {
+        !goal.removed.contains(&wanted.name)
+            && !goal.skills.iter().any(|skill| skill.wanted.name == wanted.name)
+    };
+    let staying = session.files.project.skills.iter().filter(stays);
+    for wanted in staying.chain(goal.skills.iter().map(|skill| &skill.wanted)) {
+        let directory = wanted.directory_name().as_str();
+        if let Some(other) = taken.insert(directory, &wanted.name)
+            && *other != wanted.name
+        {
+            let message =
+                format!("`{}` and `{other}` would both be seen as `{directory}`", wanted.name);
+            let hint = format!(
+                "give one of them another name: `skillpkg install {} --as {}-{directory}`",
+                wanted.name,
+                wanted.name.scope().map_or("other", skillpkg_schema::Scope::as_str),
+            );
+            return Err(Error::new(Kind::Refused, "name_taken", message).with_hint(hint));
+        }
+    }
+    Ok(())
+}
+
+async fn prepare_all(
+    session: &Session<'_>,
+    jobs: &[Job],
+    attendant: &mut dyn Attendant,
+) -> Result<Vec<Prepared>, Error> {
+    let shared = Shared {
+        settings: Arc::new(session.settings.clone()),
+        store: session.store.clone(),
+        lease: Arc::clone(&session.lease),
+    };
+    let total = jobs.len();
+    attendant.progress(Progress { done: 0, total });
+    let mut running = stream::iter(jobs.iter().enumerate().map(|(position, job)| {
+        let shared = shared.clone();
+        async move { prepare_one(shared, job).await.map(|prepared| (position, prepared)) }
+    }))
+    .buffer_unordered(AT_ONCE);
+    let mut done: Vec<(usize, Prepared)> = Vec::with_capacity(total);
+    while let Some(one) = running.next().await {
+        let (position, prepared) = one?;
+        for file in &prepared.repaired {
+            attendant.warn(&format!(
+                "`{file}` of `{}` was not as it was published, and was put right",
+                prepared.manifest.name
+            ));
+        }
+        done.push((position, prepared));
+        attendant.progress(Progress { done: done.len(), total });
+    }
+    done.sort_by_key(|(position, _)| *position);
+    Ok(done.into_iter().map(|(_, prepared)| prepared).collect())
+}
+
+async fn prepare_one(shared: Shared, job: &Job) -> Result<Prepared, Error> {
+    let archive = match &job.origin {
+        Origin::Store => None,
+        Origin::File(path) => Some(Archive::File(path.clone())),
+        Origin::Registry(registry, size) => {
+            let archive = job.expected.archive.ok_or_else(internal)?;
+            Some(Archive::Bytes(registry.archive(&archive, *size).await?))
+        }
+    };
+    match off_thread(&shared, &job.expected, archive).await {
+        // What the store lost, or holds damaged, is had again.
+        Err(error) if is_lost(&error) && matches!(job.origin, Origin::Store) => {
+            let archive = again(&shared.settings, job, error).await?;
+            off_thread(&shared, &job.expected, Some(archive)).await
+        }
+        answer => answer,
+    }
+}
+
+/// The archive of a skill that the store has lost; `lost` where it cannot be had.
+async fn again(settings: &Settings, job: &Job, lost: Error) -> Result<Archive, Error> {
+    if settings.offline {
+        return Err(lost);
+    }
+    let name = &job.goal.wanted.name;
+    let index = Index::ask(settings, std::slice::from_ref(name)).await?;
+    let entry = index.get(name).zip(job.expected.version.as_ref());
+    let entry = entry
+        .and_then(|((registry, document), version)| Some((registry, document.version(version)?)));
+    let Some(((registry, entry), archive)) = entry.zip(job.expected.archive) else {
+        return Err(lost);
+    };
+    Ok(Archive::Bytes(registry.archive(&archive, entry.size).await?))
+}
+
+async fn off_thread(
+    shared: &Shared,
+    expected: &Expected,
+    archive: Option<Archive>,
+) -> Result<Prepared, Error> {
+    let (shared, expected) = (shared.clone(), expected.clone());
+    tokio::task::spawn_blocking(move || prepare(&shared, &expected, archive))
+        .await
+        .map_err(|_| internal())?
+}
+
+fn internal() -> Error {
+    Error::new(Kind::Failed, "internal", "a part of the install ended before its time")
+}
+
+fn compare_signers(
+    session: &Session<'_>,
+    before: &Signers,
+    jobs: &[Job],
+    prepared: &[Prepared],
+    attendant: &mut dyn Attendant,
+) -> Result<Signers, Error> {
+    let mut signers = before.clone();
+    for (job, one) in jobs.iter().zip(prepared) {
+        let registry = match &job.source {
+            Source::Registry(url) => Some(url),
+            Source::File(_) => None,
+        };
+        let (name, accept) = (&one.manifest.name, session.options.accept_signer);
+        trust::compare(&mut signers, registry, name, &one.vouching, accept, attendant)?;
+    }
+    Ok(signers)
+}
+
+/// What becomes of the project's files, its state and the agents' directories.
+struct Change {
+    journal: Journal,
+    lock: crate::project::LockFile,
+    document: Option<ProjectDocument>,
+}
+
+impl Change {
+    fn of(session: &Session<'_>) -> Self {
+        let journal = Journal { state: session.remembered.clone(), ..Journal::default() };
+        Self { journal, lock: session.files.lock.clone(), document: None }
+    }
+
+    fn document(&mut self, session: &Session<'_>) -> Result<&mut ProjectDocument, Error> {
+        let document = match self.document.take() {
+            Some(document) => document,
+            None => {
+                ProjectDocument::parse(session.files.project_text.as_deref().unwrap_or_default())?
+            }
+        };
+        Ok(self.document.insert(document))
+    }
+
+    fn remove(
+        &mut self,
+        session: &Session<'_>,
+        name: &QualifiedName,
+        plan: Plan,
+        attendant: &mut dyn Attendant,
+    ) -> Result<(), Error> {
+        tell_left(&plan, attendant);
+        self.journal.steps.extend(plan.steps);
+        forget(&mut self.journal.state, name);
+        self.lock.remove(name);
+        if session.files.project.skill(name).is_some() {
+            self.document(session)?.remove(name)?;
+        }
+        Ok(())
+    }
+
+    fn put(
+        &mut self,
+        session: &Session<'_>,
+        job: &Job,
+        prepared: &Prepared,
+        plan: Plan,
+        attendant: &mut dyn Attendant,
+    ) -> Result<Outcome, Error> {
+        tell_left(&plan, attendant);
+        for (path, files) in &plan.kept {
+            let (path, files) = (escape(&path.to_string_lossy()), files.join(", "));
+            attendant.warn(&format!("`{path}` was edited and is kept so: {files}"));
+        }
+        let locked = Locked {
+            name: prepared.manifest.name.clone(),
+            version: prepared.manifest.version.clone(),
+            source: job.source.clone(),
+            address: prepared.address,
+            archive: prepared.archive,
+            key: prepared.key().ok_or_else(internal)?,
+            log_index: job.log_index,
+        };
+        let name = &locked.name;
+        let before = session.files.lock.skill(name);
+        let was_active = session.remembered.active(name).map(|active| active.address);
+        let seen = job.goal.visible.then_some(prepared.address);
+        let outcome = Outcome {
+            before: before.map(|before| before.version.clone()),
+            path: first_path(session, prepared, &plan),
+            active: job.goal.visible,
+            changed: before != Some(&locked) || !plan.steps.is_empty() || was_active != seen,
+            locked: locked.clone(),
+        };
+        self.note(session, job, &locked)?;
+        let state = &mut self.journal.state;
+        forget(state, name);
+        state.placed.extend(plan.placed);
+        if job.goal.visible {
+            state.active.push(Active {
+                name: name.clone(),
+                placed_as: job.goal.wanted.directory_name().clone(),
+                version: locked.version.clone(),
+                address: locked.address,
+            });
+        } else {
+            state.inactive.push(name.clone());
+        }
+        self.journal.steps.extend(plan.steps);
+        self.lock.insert(locked);
+        Ok(outcome)
+    }
+
+    /// Says in `skillpkg.toml` what is asked for.
+    fn note(&mut self, session: &Session<'_>, job: &Job, locked: &Locked) -> Result<(), Error> {
+        let mut wanted = job.goal.wanted.clone();
+        match job.goal.entry {
+            Entry::Unchanged => return Ok(()),
+            Entry::AsAsked => {
+                // By either algorithm it is the same snapshot; the lockfile compares by SHA-256.
+                if let Requirement::Address(address) = &mut wanted.requirement {
+                    *address = locked.address;
+                }
+            }
+            Entry::CaretOfResolved => {
+                let version = locked.version.semver();
+                let comparator = semver::Comparator {
+                    op: semver::Op::Caret,
+                    major: version.major,
+                    minor: Some(version.minor),
+                    patch: Some(version.patch),
+                    pre: version.pre.clone(),
+                };
+                let comparators = vec![comparator];
+                wanted.requirement = Requirement::Semver(semver::VersionReq { comparators });
+            }
+        }
+        if session.files.project.skill(&wanted.name) != Some(&wanted) {
+            self.document(session)?.set(&wanted)?;
+        }
+        Ok(())
+    }
+
+    /// The change as it is written down; [`None`] where nothing changes.
+    fn into_journal(self, session: &Session<'_>) -> Option<Journal> {
+        let Self { mut journal, lock, document } = self;
+        let files = &session.files;
+        let change = |before: &Option<String>, after: String| {
+            (before.as_deref() != Some(&after))
+                .then(|| TextChange { before: before.clone(), after })
+        };
+        journal.project =
+            document.and_then(|document| change(&files.project_text, document.to_text()));
+        if lock != files.lock || (files.lock_text.is_none() && lock.skills().next().is_some()) {
+            journal.lock = change(&files.lock_text, lock.to_text());
+        }
+        journal.state.normalise();
+        let is_nothing = journal.steps.is_empty()
+            && journal.project.is_none()
+            && journal.lock.is_none()
+            && journal.state == session.remembered;
+        (!is_nothing).then_some(journal)
+    }
+}
+
+fn forget(state: &mut ProjectState, name: &QualifiedName) {
+    state.placed.retain(|placed| placed.name != *name);
+    state.active.retain(|active| active.name != *name);
+    state.inactive.retain(|inactive| inactive != name);
+}
+
+fn tell_left(plan: &Plan, attendant: &mut dyn Attendant) {
+    for path in &plan.left {
+        let path = escape(&path.to_string_lossy());
+        attendant.warn(&format!("`{path}` is not ours any more and is left alone"));
+    }
+}
+
+fn first_path(session: &Session<'_>, prepared: &Prepared, plan: &Plan) -> PathBuf {
+    let placed = plan.placed.first().map(|placed| placed.path.clone());
+    placed.unwrap_or_else(|| session.store.tree_path(&prepared.address))
+}

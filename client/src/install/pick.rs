@@ -1,0 +1,267 @@
+//! Picks a version out of a skill's document.
+
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::wire::{Document, VersionEntry};
+use skillpkg_schema::{QualifiedName, Requirement, Version};
+
+use crate::{Error, Kind};
+
+/// Why no version will do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PickError {
+    /// There is no version at all.
+    #[error("`{0}` has no version yet")]
+    Empty(QualifiedName),
+    /// None is what was asked for.
+    #[error("no version of `{name}` is `{requirement}`{}", nearest_text(nearest.as_ref()))]
+    None {
+        /// The skill.
+        name: QualifiedName,
+        /// What was asked for.
+        requirement: Requirement,
+        /// The nearest there is.
+        nearest: Option<Version>,
+    },
+    /// Only pre-releases are there, and none was asked for.
+    #[error("`{name}` has pre-releases only, the newest of them `{newest}`")]
+    PreReleases {
+        /// The skill.
+        name: QualifiedName,
+        /// The newest.
+        newest: Version,
+    },
+    /// Every version that would do was yanked.
+    #[error(
+        "every version of `{name}` that is `{requirement}` was yanked; of `{version}` it says: {}",
+        escape(reason)
+    )]
+    Yanked {
+        /// The skill.
+        name: QualifiedName,
+        /// What was asked for.
+        requirement: Requirement,
+        /// The newest that would do.
+        version: Version,
+        /// Why it was yanked.
+        reason: String,
+    },
+}
+
+fn nearest_text(nearest: Option<&Version>) -> String {
+    nearest.map_or_else(String::new, |version| format!("; the nearest is `{version}`"))
+}
+
+impl From<PickError> for Error {
+    fn from(error: PickError) -> Self {
+        let hint = match &error {
+            PickError::Empty(_) => None,
+            PickError::None { name, nearest, .. } => {
+                nearest.as_ref().map(|version| format!("`skillpkg install {name}@{version}`"))
+            }
+            PickError::PreReleases { name, newest } => {
+                Some(format!("`skillpkg install {name}@{newest}` takes it"))
+            }
+            PickError::Yanked { name, version, .. } => {
+                Some(format!("`skillpkg install {name}@={version}` takes it all the same"))
+            }
+        };
+        let message = error.to_string();
+        let error = Self::new(Kind::Failed, "version_not_found", message);
+        match hint {
+            Some(hint) => error.with_hint(hint),
+            None => error,
+        }
+    }
+}
+
+/// The newest version that will do.
+///
+/// A pre-release is picked only where the requirement names one, and a yanked version only where it
+/// names exactly that one.
+pub fn pick<'d>(
+    document: &'d Document,
+    requirement: &Requirement,
+) -> Result<&'d VersionEntry, PickError> {
+    let name = || document.name.clone();
+    let mut fitting: Vec<&VersionEntry> =
+        document.versions.iter().filter(|entry| fits(entry, requirement)).collect();
+    fitting.sort_by(|left, right| left.version.cmp(&right.version));
+    let free = fitting
+        .iter()
+        .rev()
+        .find(|entry| entry.yanked.is_none() || requirement.names_exactly(&entry.version));
+    if let Some(entry) = free {
+        return Ok(entry);
+    }
+    if let Some((entry, yank)) =
+        fitting.last().and_then(|entry| Some((entry, entry.yanked.as_ref()?)))
+    {
+        return Err(PickError::Yanked {
+            name: name(),
+            requirement: requirement.clone(),
+            version: entry.version.clone(),
+            reason: yank.reason.clone(),
+        });
+    }
+    let versions = || document.versions.iter().map(|entry| &entry.version);
+    match versions().max() {
+        None => Err(PickError::Empty(name())),
+        Some(newest) if *requirement == Requirement::Latest => {
+            Err(PickError::PreReleases { name: name(), newest: newest.clone() })
+        }
+        Some(_) => Err(PickError::None {
+            name: name(),
+            requirement: requirement.clone(),
+            nearest: nearest(document, requirement),
+        }),
+    }
+}
+
+/// Whether a version is what is asked for, by either of its addresses.
+pub(super) fn fits(entry: &VersionEntry, requirement: &Requirement) -> bool {
+    requirement.matches(&entry.version, &entry.address)
+        || requirement.matches(&entry.version, &entry.blake3)
+}
+
+/// The version that is least far from what was asked for: by major version, then by minor, then by
+/// patch; the newer of two that are as far. For an address, the newest.
+fn nearest(document: &Document, requirement: &Requirement) -> Option<Version> {
+    let candidates = || {
+        document
+            .versions
+            .iter()
+            .filter(|entry| entry.yanked.is_none() && !entry.version.is_prerelease())
+            .map(|entry| &entry.version)
+    };
+    let wanted = match requirement {
+        Requirement::Semver(semver) => semver.comparators.first(),
+        _ => None,
+    };
+    let Some(wanted) = wanted else { return candidates().max().cloned() };
+    let (major, minor, patch) =
+        (wanted.major, wanted.minor.unwrap_or(0), wanted.patch.unwrap_or(0));
+    candidates()
+        .min_by_key(|version| {
+            let found = version.semver();
+            let far = (
+                found.major.abs_diff(major),
+                found.minor.abs_diff(minor),
+                found.patch.abs_diff(patch),
+            );
+            (far, std::cmp::Reverse((*version).clone()))
+        })
+        .cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use skillpkg_schema::wire::Yank;
+    use skillpkg_schema::{Blake3Digest, Sha256Digest};
+
+    fn document(versions: &[(&str, bool)]) -> Document {
+        let versions = versions
+            .iter()
+            .map(|(version, yanked)| VersionEntry {
+                version: version.parse().unwrap(),
+                address: Sha256Digest::of(version.as_bytes()).address(),
+                blake3: Blake3Digest::of(version.as_bytes()).address(),
+                archive: Sha256Digest::of(b"archive").address(),
+                size: 1,
+                unpacked_size: 1,
+                key_ids: Vec::new(),
+                published: "2026-01-01T00:00:00Z".to_owned(),
+                yanked: yanked.then(|| Yank { reason: "broken".to_owned() }),
+                log_index: None,
+            })
+            .collect();
+        Document {
+            name: "waitlist".parse().unwrap(),
+            description: String::new(),
+            private: false,
+            versions,
+            keys: Vec::new(),
+        }
+    }
+
+    fn picked(versions: &[(&str, bool)], requirement: &str) -> Result<String, PickError> {
+        let document = document(versions);
+        pick(&document, &requirement.parse().unwrap()).map(|entry| entry.version.to_string())
+    }
+
+    #[test]
+    fn the_newest_that_will_do_is_picked() {
+        let three = [("1.2.0", false), ("2.0.0", false), ("1.3.0", false), ("2.1.0-rc.1", false)];
+        for (requirement, version) in [
+            ("1.2", "1.3.0"),
+            ("latest", "2.0.0"),
+            ("=1.2.0", "1.2.0"),
+            (">=1", "2.0.0"),
+            ("2.1.0-rc.1", "2.1.0-rc.1"),
+        ] {
+            assert_eq!(picked(&three, requirement).as_deref(), Ok(version), "{requirement}");
+        }
+        let blake3 = Blake3Digest::of(b"1.2.0").address().to_string();
+        assert_eq!(picked(&three, &blake3).as_deref(), Ok("1.2.0"));
+    }
+
+    #[test]
+    fn the_nearest_is_shown_where_none_will_do() {
+        let three = [("1.2.0", false), ("1.3.0", false), ("2.0.0", false), ("9.0.0", true)];
+        for (requirement, near) in
+            [("3", "2.0.0"), ("=1.2.7", "1.2.0"), ("0.1", "1.2.0"), ("1.9", "1.3.0")]
+        {
+            let error = picked(&three, requirement).unwrap_err();
+            let PickError::None { nearest, .. } = error else { panic!("{error}") };
+            assert_eq!(nearest.unwrap().to_string(), near, "{requirement}");
+        }
+    }
+
+    #[test]
+    fn a_yanked_version_is_picked_only_where_it_is_named() {
+        let two = [("1.2.0", false), ("1.3.0", true)];
+        assert_eq!(picked(&two, "1").as_deref(), Ok("1.2.0"));
+        assert_eq!(picked(&two, "=1.3.0").as_deref(), Ok("1.3.0"));
+        assert!(matches!(picked(&two, "1.3"), Err(PickError::Yanked { .. })));
+    }
+
+    #[test]
+    fn pre_releases_alone_are_no_latest() {
+        assert!(matches!(
+            picked(&[("1.0.0-a", false)], "latest"),
+            Err(PickError::PreReleases { .. })
+        ));
+        assert!(matches!(picked(&[], "latest"), Err(PickError::Empty(_))));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn what_is_picked_fits_and_nothing_newer_does(
+            versions in prop::collection::btree_set((0u64..4, 0u64..4, 0u64..4, any::<bool>()), 0..12),
+            requirement in "(=|\\^|~|>=|<)?[0-3](\\.[0-3]){0,2}",
+        ) {
+            let texts: Vec<(String, bool)> = versions
+                .iter()
+                .map(|(a, b, c, yanked)| (format!("{a}.{b}.{c}"), *yanked))
+                .collect();
+            let versions: Vec<(&str, bool)> =
+                texts.iter().map(|(text, yanked)| (text.as_str(), *yanked)).collect();
+            let document = document(&versions);
+            let requirement: Requirement = requirement.parse().unwrap();
+            if let Ok(entry) = pick(&document, &requirement) {
+                prop_assert!(fits(entry, &requirement));
+                prop_assert!(entry.yanked.is_none() || requirement.names_exactly(&entry.version));
+                for other in &document.versions {
+                    let better = other.version > entry.version && other.yanked.is_none();
+                    prop_assert!(!(better && fits(other, &requirement)));
+                }
+            } else {
+                let free = document.versions.iter().filter(|entry| entry.yanked.is_none());
+                prop_assert_eq!(free.filter(|entry| fits(entry, &requirement)).count(), 0);
+            }
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! What has to change in agents' directories for a skill to be placed, or to be gone.
+
+use std::path::{Path, PathBuf};
+
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::{ContentAddress, QualifiedName, SkillName};
+use skillpkg_store::content::{Store, TreeProblem};
+
+use super::shelf::Found;
+use super::shelves::{Shelves, split};
+use crate::state::{Occupant, Placed, Placement, ProjectState, Step};
+use crate::{Error, Kind};
+
+/// Where one skill is to be placed.
+#[derive(Debug, Clone)]
+pub(super) struct Target<'t> {
+    pub(super) name: &'t QualifiedName,
+    pub(super) directory_name: &'t SkillName,
+    pub(super) address: ContentAddress,
+    /// Absolute directories, and the agents that each is for.
+    pub(super) directories: &'t [(PathBuf, Vec<String>)],
+    /// How it is placed where it is not placed yet.
+    pub(super) placement: Placement,
+    /// Whether that is how it is placed everywhere.
+    pub(super) change_placement: bool,
+}
+
+/// What has to change for one skill, and what the ledger lists of it afterwards.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Plan {
+    pub(super) steps: Vec<Step>,
+    pub(super) placed: Vec<Placed>,
+    /// Copies that stay as their user edited them, with the files that differ.
+    pub(super) kept: Vec<(PathBuf, Vec<String>)>,
+    /// What stands where we placed something and is somebody else's now.
+    pub(super) left: Vec<PathBuf>,
+}
+
+/// What the ledger and the agents' directories say, and what may be done about edits.
+pub(super) struct Placing<'p, 's> {
+    pub(super) shelves: &'p mut Shelves<'s>,
+    pub(super) store: &'p Store,
+    pub(super) ledger: &'p ProjectState,
+    pub(super) discard_edits: bool,
+}
+
+/// What stands at a place.
+enum Standing {
+    Nothing,
+    /// Ours, as we placed it.
+    Ours(Occupant),
+    /// A copy of ours that its user edited.
+    Edited(Occupant, Vec<String>),
+    /// Somebody else's.
+    Foreign(&'static str),
+}
+
+impl Placing<'_, '_> {
+    /// Plans how a skill is placed, and how what was placed of it elsewhere goes.
+    pub(super) fn place(&mut self, target: &Target<'_>) -> Result<Plan, Error> {
+        let mut plan = Plan::default();
+        let mut seen = Vec::new();
+        for (directory, agents) in target.directories {
+            let path = directory.join(target.directory_name.as_str());
+            if let Some(shelf) = self.shelves.existing(directory)? {
+                if shelf.has_left_over() {
+                    shelf.clear()?;
+                }
+                // Two paths may lead to one directory, where its user linked them.
+                let identity = shelf.identity()?;
+                if seen.contains(&identity) {
+                    continue;
+                }
+                seen.push(identity);
+            }
+            self.place_at(target, &path, agents, &mut plan)?;
+        }
+        for placed in self.ledger.placed_of(target.name) {
+            let (directory, name) = split(&placed.path)?;
+            let is_there_still = plan.placed.iter().any(|one| one.path == placed.path)
+                || (name == target.directory_name.as_str()
+                    && match self.shelves.existing(directory)? {
+                        Some(shelf) => seen.contains(&shelf.identity()?),
+                        None => false,
+                    });
+            if !is_there_still {
+                self.take_out(placed, &mut plan)?;
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Plans how all that was placed of a skill goes.
+    pub(super) fn remove(&mut self, name: &QualifiedName) -> Result<Plan, Error> {
+        let mut plan = Plan::default();
+        for placed in self.ledger.placed_of(name) {
+            self.take_out(placed, &mut plan)?;
+        }
+        Ok(plan)
+    }
+
+    fn place_at(
+        &mut self,
+        target: &Target<'_>,
+        path: &Path,
+        agents: &[String],
+        plan: &mut Plan,
+    ) -> Result<(), Error> {
+        let listed = self.ledger.placed_at(path);
+        let placement = match listed {
+            Some(placed) if !target.change_placement => placed.placement,
+            _ => target.placement,
+        };
+        let after = Occupant { address: target.address, placement, discard_edits: false };
+        let mut agents = agents.to_vec();
+        for agent in listed.map(|placed| placed.agents.as_slice()).unwrap_or_default() {
+            if !agents.contains(agent) {
+                agents.push(agent.clone());
+            }
+        }
+        plan.placed.push(Placed {
+            path: path.to_owned(),
+            name: target.name.clone(),
+            address: target.address,
+            placement,
+            agents,
+        });
+        let before = match self.standing(target.name, path)? {
+            Standing::Nothing => None,
+            Standing::Ours(before) if before == after => return Ok(()),
+            Standing::Ours(before) => Some(before),
+            Standing::Edited(before, files)
+                if before.address == target.address
+                    && placement == Placement::Copy
+                    && !self.discard_edits =>
+            {
+                plan.kept.push((path.to_owned(), files));
+                return Ok(());
+            }
+            Standing::Edited(before, files) => Some(self.discarded(path, before, &files)?),
+            Standing::Foreign(what) => return Err(occupied(path, what, target.name)),
+        };
+        plan.steps.push(Step {
+            path: path.to_owned(),
+            name: target.name.clone(),
+            before,
+            after: Some(after),
+        });
+        Ok(())
+    }
+
+    fn take_out(&mut self, placed: &Placed, plan: &mut Plan) -> Result<(), Error> {
+        let before = match self.standing(&placed.name, &placed.path)? {
+            Standing::Nothing => return Ok(()),
+            Standing::Foreign(_) => {
+                plan.left.push(placed.path.clone());
+                return Ok(());
+            }
+            Standing::Ours(before) => before,
+            Standing::Edited(before, files) => self.discarded(&placed.path, before, &files)?,
+        };
+        plan.steps.push(Step {
+            path: placed.path.clone(),
+            name: placed.name.clone(),
+            before: Some(before),
+            after: None,
+        });
+        Ok(())
+    }
+
+    fn standing(&mut self, name: &QualifiedName, path: &Path) -> Result<Standing, Error> {
+        let listed = self.ledger.placed_at(path).filter(|placed| placed.name == *name);
+        Ok(match (self.shelves.look(path)?, listed) {
+            (Found::Nothing, _) => Standing::Nothing,
+            (Found::Link(target), listed) => self.link(name, &target, listed)?,
+            (Found::Directory, Some(placed)) if placed.placement == Placement::Copy => {
+                let occupant = Occupant {
+                    address: placed.address,
+                    placement: Placement::Copy,
+                    discard_edits: false,
+                };
+                match edits(self.store, &placed.address, path)? {
+                    files if files.is_empty() => Standing::Ours(occupant),
+                    files => Standing::Edited(occupant, files),
+                }
+            }
+            (Found::Directory, _) => Standing::Foreign("a directory"),
+            (Found::Other, _) => Standing::Foreign("a file"),
+        })
+    }
+
+    /// A link is ours where it leads to the snapshot that the ledger lists, or to any snapshot of
+    /// the same skill in our store: then another machine's or an older ledger placed it.
+    fn link(
+        &self,
+        name: &QualifiedName,
+        target: &Path,
+        listed: Option<&Placed>,
+    ) -> Result<Standing, Error> {
+        let ours = |address| {
+            Standing::Ours(Occupant { address, placement: Placement::Link, discard_edits: false })
+        };
+        if let Some(placed) = listed.filter(|one| self.store.tree_path(&one.address) == target) {
+            return Ok(ours(placed.address));
+        }
+        if let Some(address) = self.snapshot_named(target) {
+            if self.store.stored(&address)?.is_some_and(|stored| stored.manifest.name == *name) {
+                return Ok(ours(address));
+            }
+        }
+        Ok(Standing::Foreign("a link"))
+    }
+
+    /// The snapshot whose tree lies at `target`, by its name alone.
+    fn snapshot_named(&self, target: &Path) -> Option<ContentAddress> {
+        let name = target.file_name()?.to_str()?;
+        let digits = name.get(name.len().checked_sub(64)?..)?;
+        let address: ContentAddress = format!("sha256:{digits}").parse().ok()?;
+        (self.store.tree_path(&address) == target).then_some(address)
+    }
+
+    fn discarded(
+        &self,
+        path: &Path,
+        before: Occupant,
+        files: &[String],
+    ) -> Result<Occupant, Error> {
+        if self.discard_edits {
+            return Ok(Occupant { discard_edits: true, ..before });
+        }
+        let shown = escape(&path.to_string_lossy());
+        let message = format!("`{shown}` was edited, and is kept: {}", files.join(", "));
+        Err(Error::new(Kind::Refused, "edited", message)
+            .with_hint("move your edits elsewhere first, or let them go with `--discard-edits`"))
+    }
+}
+
+/// The files of a copy that are not as they were placed, escaped.
+///
+/// All of it counts as edited where the store has lost what it should be.
+pub(super) fn edits(
+    store: &Store,
+    address: &ContentAddress,
+    path: &Path,
+) -> Result<Vec<String>, Error> {
+    let Some(stored) = store.stored(address)? else { return Ok(vec![".".to_owned()]) };
+    let problems = store.verify_copy(&stored.manifest, path)?;
+    let mut files: Vec<String> =
+        problems.into_iter().map(|TreeProblem { path, .. }| escape(&path)).collect();
+    files.dedup();
+    Ok(files)
+}
+
+fn occupied(path: &Path, what: &str, name: &QualifiedName) -> Error {
+    let shown = escape(&path.to_string_lossy());
+    let hint = match split(path) {
+        Ok((_, directory)) => format!(
+            "move it away, or give `{name}` another name: `skillpkg install {name} --as {directory}-2`"
+        ),
+        Err(_) => "move it away".to_owned(),
+    };
+    let message = format!("`{shown}` is {what} that skillpkg did not place; it is left alone");
+    Error::new(Kind::Refused, "destination_occupied", message).with_hint(hint)
+}

@@ -1,0 +1,184 @@
+//! Brings one skill into the store and checks it, down to what it runs.
+
+use std::fs::File;
+use std::io::Cursor;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use skillpkg_schema::signature::KeyId;
+use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, Version};
+use skillpkg_store::content::{Ingested, Lease, Store, StoreError, Stored};
+
+use super::trust::{Candidate, vouching};
+use crate::activation::{self, Checked};
+use crate::project::io_error;
+use crate::{Error, Kind, Settings};
+
+/// What every preparation shares.
+#[derive(Debug, Clone)]
+pub(super) struct Shared {
+    pub(super) settings: Arc<Settings>,
+    pub(super) store: Store,
+    pub(super) lease: Arc<Lease>,
+}
+
+/// Where an archive comes from.
+#[derive(Debug, Clone)]
+pub(super) enum Archive {
+    /// Its bytes, of the digest that was asked for.
+    Bytes(Bytes),
+    /// A file.
+    File(PathBuf),
+}
+
+/// What a skill is to be, as far as that is known before its archive is read.
+#[derive(Debug, Clone)]
+pub(super) struct Expected {
+    pub(super) name: Option<QualifiedName>,
+    pub(super) version: Option<Version>,
+    pub(super) address: Option<ContentAddress>,
+    pub(super) archive: Option<ContentAddress>,
+    /// The key of the lockfile.
+    pub(super) key: Option<KeyId>,
+    /// Keys that may vouch for it.
+    pub(super) candidates: Vec<Candidate>,
+    /// Whether agents are to see it.
+    pub(super) visible: bool,
+    /// The snapshot of it that agents see now.
+    pub(super) seen: Option<ContentAddress>,
+}
+
+/// A skill in the store, checked.
+#[derive(Debug, Clone)]
+pub(super) struct Prepared {
+    pub(super) manifest: Manifest,
+    pub(super) address: ContentAddress,
+    /// The archive's digest, where one was read or is known.
+    pub(super) archive: ContentAddress,
+    pub(super) vouching: Vec<Candidate>,
+    /// What an activation found out; [`None`] where agents see this snapshot already or are not to.
+    pub(super) checked: Option<Checked>,
+    /// Files of the tree that were put right, escaped.
+    pub(super) repaired: Vec<String>,
+    /// Whether the store took anything in.
+    pub(super) is_new: bool,
+}
+
+impl Prepared {
+    /// The public key that the lockfile names.
+    pub(super) fn key(&self) -> Option<KeyId> {
+        self.vouching.first().map(|candidate| candidate.key.id())
+    }
+}
+
+/// The snapshot, if it is in the store and whole.
+pub(super) fn stored(store: &Store, address: &ContentAddress) -> Result<Option<Stored>, Error> {
+    match store.stored(address) {
+        // Set aside just now: from here on it is absent.
+        Err(StoreError::Damaged { .. }) => Ok(None),
+        answer => Ok(answer?),
+    }
+}
+
+/// Whether a failure means that the archive must be had again.
+pub(super) fn is_lost(error: &Error) -> bool {
+    matches!(error.code.as_str(), "verification_failed" | "not_found")
+}
+
+/// Brings the skill into the store where it is not there, verifies the signature, compares it with
+/// what was expected, and does what an activation does short of showing it to agents.
+pub(super) fn prepare(
+    shared: &Shared,
+    expected: &Expected,
+    archive: Option<Archive>,
+) -> Result<Prepared, Error> {
+    let Shared { settings, store, lease } = shared;
+    let is_new = archive.is_some();
+    let (manifest, envelope, address, digest) = match archive {
+        Some(archive) => {
+            let Ingested { address, manifest, envelope, archive } =
+                ingest(store, lease, archive, expected.address.as_ref())?;
+            (manifest, envelope, address, Some(archive.sha256.address()))
+        }
+        None => {
+            let address = expected.address.ok_or_else(|| lost(expected))?;
+            let Stored { manifest, envelope, .. } =
+                stored(store, &address)?.ok_or_else(|| lost(expected))?;
+            (manifest, envelope, address, expected.archive)
+        }
+    };
+    compare(expected, &manifest, digest.as_ref())?;
+    let vouching = vouching(
+        &envelope,
+        &manifest.name,
+        &manifest.version,
+        &address,
+        &expected.candidates,
+        expected.key.as_ref(),
+    )?;
+    let mut repaired = Vec::new();
+    let checked = match expected.visible {
+        true if expected.seen == Some(address) => {
+            repaired = activation::intact_tree(store, &manifest)?.1;
+            None
+        }
+        true => {
+            let checked = activation::check(store, &manifest, settings)?;
+            repaired.clone_from(&checked.repaired);
+            Some(checked)
+        }
+        false => None,
+    };
+    let archive = digest.ok_or_else(|| lost(expected))?;
+    Ok(Prepared { manifest, address, archive, vouching, checked, repaired, is_new })
+}
+
+fn ingest(
+    store: &Store,
+    lease: &Lease,
+    archive: Archive,
+    wanted: Option<&ContentAddress>,
+) -> Result<Ingested, Error> {
+    Ok(match archive {
+        Archive::Bytes(bytes) => store.ingest(lease, Cursor::new(bytes), wanted)?,
+        Archive::File(path) => {
+            let file = File::open(&path).map_err(|error| io_error(&path, &error))?;
+            store
+                .ingest(lease, file, wanted)
+                .map_err(|error| Error::from(error).in_file(path.to_string_lossy()))?
+        }
+    })
+}
+
+/// Compares what came with what was asked for: a signature of something else does not stand in.
+fn compare(
+    expected: &Expected,
+    manifest: &Manifest,
+    archive: Option<&ContentAddress>,
+) -> Result<(), Error> {
+    let differs = |what: &str, wanted: String, found: String| {
+        let message = format!("asked for {what} `{wanted}` and got `{found}`");
+        Err(Error::new(Kind::Verification, "digest_mismatch", message))
+    };
+    if let Some(name) = expected.name.as_ref().filter(|name| **name != manifest.name) {
+        return differs("the skill", name.to_string(), manifest.name.to_string());
+    }
+    if let Some(version) = expected.version.as_ref().filter(|one| **one != manifest.version) {
+        let what = format!("the version of `{}`", manifest.name);
+        return differs(&what, version.to_string(), manifest.version.to_string());
+    }
+    if let Some((wanted, found)) = expected.archive.as_ref().zip(archive)
+        && wanted != found
+    {
+        let what = format!("the archive of `{}`", manifest.name);
+        return differs(&what, wanted.to_string(), found.to_string());
+    }
+    Ok(())
+}
+
+fn lost(expected: &Expected) -> Error {
+    let name =
+        expected.name.as_ref().map_or_else(|| "a skill".to_owned(), |name| format!("`{name}`"));
+    Error::new(Kind::Failed, "not_found", format!("{name} is not in the store"))
+}

@@ -1,0 +1,112 @@
+//! Finishes a change that a kill cut short.
+
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_store::content::Store;
+
+use super::attend::Attendant;
+use super::shelf::{Base, Found};
+use super::shelves::{Shelves, split};
+use crate::project::{LOCK_FILE, PROJECT_FILE, ProjectDirectory};
+use crate::state::{Journal, ProjectState, State, Step, TextChange};
+use crate::{Error, Kind};
+
+/// Finishes a change that a kill cut short, and removes what one left that had not begun its
+/// change. Whoever calls holds the project's lock.
+///
+/// Done again, it does nothing again: a kill in the midst of it loses nothing either.
+pub(super) fn finish(
+    state: &State,
+    store: &Store,
+    directory: &ProjectDirectory,
+    base: &Base<'_>,
+    attendant: &mut dyn Attendant,
+) -> Result<(), Error> {
+    let root = directory.root();
+    let mut shelves = Shelves::new(base, store);
+    let Some(journal) = state.journal(root)? else {
+        return tidy(&mut shelves, &state.project(root)?);
+    };
+    attendant.tell("finishing a change that was cut short");
+    let Journal { steps, project, lock, state: mut remembered } = journal;
+    for step in &steps {
+        if !finish_step(&mut shelves, step)? {
+            let path = escape(&step.path.to_string_lossy());
+            attendant.warn(&format!("`{path}` was changed by somebody else and is left alone"));
+            forget(&mut remembered, step);
+        }
+    }
+    for (name, change) in [(PROJECT_FILE, project), (LOCK_FILE, lock)] {
+        if let Some(change) = change
+            && !finish_text(directory, name, &change)?
+        {
+            attendant.warn(&format!("`{name}` was changed by somebody else and is left alone"));
+        }
+    }
+    state.set_project(root, &remembered)?;
+    state.end(root)?;
+    shelves.clear()
+}
+
+/// Removes staging directories of a run that was killed before it began its change.
+fn tidy(shelves: &mut Shelves<'_>, remembered: &ProjectState) -> Result<(), Error> {
+    for placed in &remembered.placed {
+        if let Some(shelf) = shelves.existing(split(&placed.path)?.0)?
+            && shelf.has_left_over()
+        {
+            shelf.clear()?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes one step unless it is made; says whether what stands there is as it is to be.
+fn finish_step(shelves: &mut Shelves<'_>, step: &Step) -> Result<bool, Error> {
+    let found = shelves.look(&step.path)?;
+    let is_made = match &step.after {
+        Some(after) => shelves.holds(&step.path, after)?,
+        None => found == Found::Nothing,
+    };
+    if is_made {
+        return Ok(true);
+    }
+    let before = match (&step.before, found) {
+        (_, Found::Nothing) => None,
+        (Some(before), _) if shelves.holds(&step.path, before)? => Some(before.clone()),
+        _ => return Ok(false),
+    };
+    let rest = Step { before, ..step.clone() };
+    match shelves.stage(&rest) {
+        Ok(()) => {}
+        // What the store lost since cannot be placed; the next `sync` fetches it.
+        Err(error) if error.code == "not_found" || error.kind == Kind::Verification => {
+            return Ok(false);
+        }
+        Err(error) => return Err(error),
+    }
+    shelves.exchange(&rest)?;
+    Ok(true)
+}
+
+fn forget(remembered: &mut ProjectState, step: &Step) {
+    remembered.placed.retain(|placed| placed.path != step.path);
+    if remembered.placed_of(&step.name).next().is_none() {
+        remembered.active.retain(|active| active.name != step.name);
+    }
+}
+
+fn finish_text(
+    directory: &ProjectDirectory,
+    name: &str,
+    change: &TextChange,
+) -> Result<bool, Error> {
+    let found = directory.read_text(name)?;
+    if found.as_ref() == Some(&change.after) {
+        return Ok(true);
+    }
+    if found != change.before {
+        return Ok(false);
+    }
+    directory.stage(name, &change.after, true)?;
+    directory.publish(name)?;
+    Ok(true)
+}

@@ -1,0 +1,90 @@
+//! `remove` and `deactivate`: take skills out of a project, or out of the sight of agents.
+
+use skillpkg_schema::QualifiedName;
+
+use super::attend::Attendant;
+use super::goal::{Entry, Goal, GoalSkill, Report};
+use super::make::{hide, make};
+use super::options::Options;
+use super::session::Session;
+use super::update::named;
+use crate::project::Wanted;
+use crate::{Error, Settings};
+
+/// Removes skills from a project: what was placed, both files' entries and the ledger's together.
+///
+/// What is not ours, or is not ours any more, stays. A copy that its user edited is refused unless
+/// the options discard edits.
+pub async fn remove(
+    settings: &Settings,
+    options: &Options,
+    names: &[String],
+    attendant: &mut dyn Attendant,
+) -> Result<Report, Error> {
+    let session = Session::open(settings, options, attendant)?;
+    let goal = Goal { removed: chosen(&session, names)?, ..Goal::default() };
+    make(&session, goal, attendant).await
+}
+
+/// Takes skills out of the sight of agents; they stay installed and locked, and `sync` leaves them
+/// so. Answers with their names.
+pub fn deactivate(
+    settings: &Settings,
+    options: &Options,
+    names: &[String],
+    attendant: &mut dyn Attendant,
+) -> Result<Vec<QualifiedName>, Error> {
+    let session = Session::open(settings, options, attendant)?;
+    let names = chosen(&session, names)?;
+    hide(&session, &names, attendant)?;
+    Ok(names)
+}
+
+/// Verifies installed skills, asks what has to be asked, and lets agents see them.
+pub async fn activate(
+    settings: &Settings,
+    options: &Options,
+    names: &[String],
+    attendant: &mut dyn Attendant,
+) -> Result<Report, Error> {
+    let session = Session::open(settings, options, attendant)?;
+    let mut goal = Goal::default();
+    for name in chosen(&session, names)? {
+        let wanted = wanted(&session).into_iter().find(|wanted| wanted.name == name);
+        goal.skills.extend(wanted.map(|wanted| GoalSkill {
+            keep: session.files.lock.skill(&name).cloned(),
+            entry: Entry::Unchanged,
+            visible: true,
+            wanted,
+        }));
+    }
+    make(&session, goal, attendant).await
+}
+
+fn chosen(session: &Session<'_>, names: &[String]) -> Result<Vec<QualifiedName>, Error> {
+    let wanted = wanted(session);
+    let mut chosen: Vec<QualifiedName> =
+        names.iter().map(|text| named(text, &wanted)).collect::<Result<_, _>>()?;
+    chosen.sort();
+    chosen.dedup();
+    Ok(chosen)
+}
+
+/// Every skill that the project's files or the ledger know.
+fn wanted(session: &Session<'_>) -> Vec<Wanted> {
+    let mut wanted = session.files.project.skills.clone();
+    let locked = session.files.lock.skills().map(|locked| (&locked.name, None));
+    let active = session.remembered.active.iter().map(|one| (&one.name, Some(&one.placed_as)));
+    let placed = session.remembered.placed.iter().map(|placed| (&placed.name, None));
+    for (name, placed_as) in active.chain(locked).chain(placed) {
+        if !wanted.iter().any(|one| one.name == *name) {
+            wanted.push(Wanted {
+                name: name.clone(),
+                requirement: skillpkg_schema::Requirement::Latest,
+                placed_as: placed_as.cloned(),
+                file: None,
+            });
+        }
+    }
+    wanted
+}

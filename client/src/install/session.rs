@@ -1,0 +1,125 @@
+//! One command's hold on a project: its lock, its files, what is remembered of it, and the store.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use skillpkg_store::content::{Lease, Store};
+
+use super::attend::Attendant;
+use super::options::Options;
+use super::recover;
+use super::shelf::Base;
+use crate::agents::Reach;
+use crate::project::{ProjectDirectory, ProjectFiles, io_error};
+use crate::state::{ProjectLock, ProjectState, State};
+use crate::{Error, Settings};
+
+/// One command's hold on a project, in which it alone changes anything.
+#[derive(Debug)]
+pub(super) struct Session<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) options: &'a Options,
+    pub(super) state: State,
+    pub(super) store: Store,
+    /// Keeps the store from being collected under the command.
+    pub(super) lease: Arc<Lease>,
+    pub(super) directory: ProjectDirectory,
+    /// As they were when the session was opened.
+    pub(super) files: ProjectFiles,
+    /// As it was when the session was opened.
+    pub(super) remembered: ProjectState,
+    _lock: ProjectLock,
+}
+
+impl<'a> Session<'a> {
+    /// Locks the project, finishes a change that was cut short, and reads what there is.
+    pub(super) fn open(
+        settings: &'a Settings,
+        options: &'a Options,
+        attendant: &mut dyn Attendant,
+    ) -> Result<Self, Error> {
+        Self::start(settings, options, true, attendant)
+    }
+
+    /// As [`Session::open`], without finishing anything.
+    pub(super) fn open_to_look(
+        settings: &'a Settings,
+        options: &'a Options,
+        attendant: &mut dyn Attendant,
+    ) -> Result<Self, Error> {
+        Self::start(settings, options, false, attendant)
+    }
+
+    fn start(
+        settings: &'a Settings,
+        options: &'a Options,
+        finish: bool,
+        attendant: &mut dyn Attendant,
+    ) -> Result<Self, Error> {
+        let state = State::new(&settings.home);
+        let directory = open_directory(settings, options.reach)?;
+        let lock = state.lock_project(directory.root(), options.patience)?;
+        let store = Store::open(&settings.home)?;
+        let lease = Arc::new(store.lease()?);
+        if finish {
+            let base = base_of(settings, options.reach, &directory);
+            recover::finish(&state, &store, &directory, &base, attendant)?;
+        }
+        let files = directory.read()?;
+        for warning in &files.warnings {
+            attendant.warn(&warning.to_string());
+        }
+        let remembered = state.project(directory.root())?;
+        Ok(Self {
+            settings,
+            options,
+            state,
+            store,
+            lease,
+            directory,
+            files,
+            remembered,
+            _lock: lock,
+        })
+    }
+
+    /// Where agents' directories lie.
+    pub(super) fn base(&self) -> Base<'_> {
+        base_of(self.settings, self.options.reach, &self.directory)
+    }
+
+    /// Where the project lies.
+    pub(super) fn root(&self) -> &Path {
+        self.directory.root()
+    }
+}
+
+/// Where the project of a reach lies: the user's own, or the one of the global skills.
+pub(super) fn root_of(settings: &Settings, reach: Reach) -> PathBuf {
+    match reach {
+        Reach::Project => settings.project.clone(),
+        Reach::Global => settings.home.join("global"),
+    }
+}
+
+/// Opens the project of a reach; the one of the global skills is made where it is absent.
+pub(super) fn open_directory(settings: &Settings, reach: Reach) -> Result<ProjectDirectory, Error> {
+    let root = root_of(settings, reach);
+    if reach == Reach::Global {
+        std::fs::create_dir_all(&root).map_err(|error| io_error(&root, &error))?;
+    }
+    ProjectDirectory::open(&root)
+}
+
+/// Where agents' directories lie: beneath a project, which others may have filled, or beneath the
+/// user's home.
+pub(super) fn base_of<'d>(
+    settings: &'d Settings,
+    reach: Reach,
+    directory: &'d ProjectDirectory,
+) -> Base<'d> {
+    match reach {
+        Reach::Project => Base { path: directory.root(), confined: Some(directory.handle()) },
+        Reach::Global => Base { path: &settings.user_home, confined: None },
+    }
+}

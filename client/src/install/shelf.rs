@@ -1,0 +1,368 @@
+//! An agent's directory of skills, opened once and worked on beneath that handle.
+//!
+//! Everything new is made in a staging directory inside it and exchanged with what stands there, so
+//! that each step is one rename and can be taken back by the same rename.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use cap_fs_ext::DirExt as _;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use skillpkg_schema::Manifest;
+use skillpkg_store::content::Store;
+
+use crate::Error;
+use crate::project::io_error;
+
+/// Where what is to be placed is made: a directory within the agent's, since a rename does not
+/// leave its file system. All of it is ours by its name.
+const STAGING: &str = ".skillpkg-staging";
+
+/// What stands at a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nothing.
+    Nothing,
+    /// A symbolic link, and what it says.
+    Link(PathBuf),
+    /// A directory.
+    Directory,
+    /// A file or anything else.
+    Other,
+}
+
+/// An agent's directory of skills.
+#[derive(Debug)]
+pub(super) struct Shelf {
+    path: PathBuf,
+    directory: Dir,
+    staging: Option<Dir>,
+}
+
+/// The directory beneath which an agent's directory lies, opened once.
+#[derive(Debug)]
+pub(super) struct Base<'a> {
+    /// Where it lies.
+    pub(super) path: &'a Path,
+    /// Its handle where what lies beneath it may have been brought by others, as in a project; then
+    /// no link beneath it may lead out of it, save the agent's directory itself.
+    pub(super) confined: Option<&'a Dir>,
+}
+
+impl Base<'_> {
+    /// Opens the directory at `path`, which is absolute; [`None`] where it is absent.
+    ///
+    /// The directory itself may be a link that its user made, to wherever it leads now: that is
+    /// resolved once, here.
+    pub(super) fn open(&self, path: &Path) -> Result<Option<Shelf>, Error> {
+        match self.open_handle(path) {
+            Ok(directory) => Ok(Some(Shelf { path: path.to_owned(), directory, staging: None })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(io_error(path, &error)),
+        }
+    }
+
+    /// Opens the directory at `path`, made where it is absent; answers with the directories that
+    /// were made for it too, outermost first.
+    pub(super) fn create(&self, path: &Path) -> Result<(Shelf, Vec<PathBuf>), Error> {
+        if let Some(shelf) = self.open(path)? {
+            return Ok((shelf, Vec::new()));
+        }
+        let made: Vec<PathBuf> = path
+            .ancestors()
+            .take_while(|above| above.symlink_metadata().is_err())
+            .map(Path::to_owned)
+            .collect();
+        let create = || match self.confined.zip(path.strip_prefix(self.path).ok()) {
+            Some((base, relative)) => base.create_dir_all(relative),
+            None => std::fs::create_dir_all(path),
+        };
+        create().map_err(|error| io_error(path, &error))?;
+        match self.open(path)? {
+            Some(shelf) => Ok((shelf, made.into_iter().rev().collect())),
+            None => Err(io_error(path, &io::Error::from(io::ErrorKind::NotFound))),
+        }
+    }
+
+    fn open_handle(&self, path: &Path) -> io::Result<Dir> {
+        let Some((base, relative)) = self.confined.zip(path.strip_prefix(self.path).ok()) else {
+            return Dir::open_ambient_dir(path, ambient_authority());
+        };
+        let Some(name) = relative.file_name() else { return base.try_clone() };
+        match relative.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            Some(parent) => open_last(&base.open_dir(parent)?, name.as_ref(), path),
+            None => open_last(base, name.as_ref(), path),
+        }
+    }
+}
+
+/// Opens a directory in `parent`, following it where it is a link, wherever it leads.
+#[cfg(unix)]
+fn open_last(parent: &Dir, name: &Path, _path: &Path) -> io::Result<Dir> {
+    use rustix::fs::{Mode, OFlags, openat};
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    let handle = openat(parent, name, flags, Mode::empty())?;
+    Ok(Dir::from_std_file(std::fs::File::from(handle)))
+}
+
+#[cfg(not(unix))]
+fn open_last(_parent: &Dir, _name: &Path, path: &Path) -> io::Result<Dir> {
+    Dir::open_ambient_dir(path, ambient_authority())
+}
+
+impl Shelf {
+    /// Where it lies.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the file system knows it by: two paths with one identity are one directory.
+    pub(super) fn identity(&self) -> Result<(u64, u64), Error> {
+        use cap_fs_ext::MetadataExt as _;
+        let metadata = self.directory.dir_metadata().map_err(|error| self.failed(&error))?;
+        Ok((metadata.dev(), metadata.ino()))
+    }
+
+    /// What stands at `name`.
+    pub(super) fn look(&self, name: &str) -> Result<Found, Error> {
+        let failed = |error: io::Error| io_error(&self.path.join(name), &error);
+        let metadata = match self.directory.symlink_metadata(name) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+            Err(error) => return Err(failed(error)),
+        };
+        if metadata.is_symlink() {
+            self.directory.read_link_contents(name).map(Found::Link).map_err(failed)
+        } else if metadata.is_dir() {
+            Ok(Found::Directory)
+        } else {
+            Ok(Found::Other)
+        }
+    }
+
+    /// Whether a run that was killed left its staging directory.
+    pub(super) fn has_left_over(&self) -> bool {
+        self.staging.is_none() && self.directory.symlink_metadata(STAGING).is_ok()
+    }
+
+    /// Makes a link to `target`, to be exchanged with what stands at `name`.
+    pub(super) fn stage_link(&mut self, name: &str, target: &Path) -> Result<(), Error> {
+        let failed = |error: io::Error| io_error(&self.path.join(name), &error);
+        let staging = open_staging(&self.directory, &mut self.staging).map_err(failed)?;
+        symlink(staging, target, name).map_err(failed)
+    }
+
+    /// Makes a copy of a snapshot, to be exchanged with what stands at `name`.
+    pub(super) fn stage_copy(
+        &mut self,
+        name: &str,
+        store: &Store,
+        manifest: &Manifest,
+    ) -> Result<(), Error> {
+        let place = self.path.join(STAGING);
+        let staging = open_staging(&self.directory, &mut self.staging)
+            .map_err(|error| io_error(&place, &error))?;
+        Ok(store.copy_tree_into(manifest, staging, &place, name)?)
+    }
+
+    /// Makes the staging directory for what is to be taken out.
+    pub(super) fn stage_nothing(&mut self) -> Result<(), Error> {
+        let staged = open_staging(&self.directory, &mut self.staging).map(|_| ());
+        staged.map_err(|error| self.failed(&error))
+    }
+
+    /// Exchanges what was staged for `name`, or nothing, with what stands there, or nothing.
+    ///
+    /// Doing it again takes it back. Either is one rename where the system can exchange two names,
+    /// as Linux and macOS can.
+    pub(super) fn exchange(
+        &self,
+        name: &str,
+        is_there: bool,
+        is_staged: bool,
+    ) -> Result<(), Error> {
+        let failed = |error: io::Error| io_error(&self.path.join(name), &error);
+        let Some(staging) = &self.staging else { return Ok(()) };
+        match (is_there, is_staged) {
+            (false, false) => Ok(()),
+            (false, true) => rename_new(staging, name, &self.directory),
+            (true, false) => rename_new(&self.directory, name, staging),
+            (true, true) => swap(&self.directory, staging, name),
+        }
+        .map_err(failed)
+    }
+
+    /// Removes the staging directory with all that was taken out.
+    pub(super) fn clear(&mut self) -> Result<(), Error> {
+        self.staging = None;
+        remove_staging(&self.directory).map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &io::Error) -> Error {
+        io_error(&self.path, error)
+    }
+}
+
+/// The staging directory, made anew the first time: what a run that was killed left goes.
+fn open_staging<'s>(directory: &Dir, staging: &'s mut Option<Dir>) -> io::Result<&'s Dir> {
+    let opened = match staging.take() {
+        Some(opened) => opened,
+        None => {
+            remove_staging(directory)?;
+            directory.create_dir(STAGING)?;
+            directory.open_dir_nofollow(STAGING)?
+        }
+    };
+    Ok(staging.insert(opened))
+}
+
+fn remove_staging(directory: &Dir) -> io::Result<()> {
+    let metadata = match directory.symlink_metadata(STAGING) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    if metadata.is_dir() {
+        directory.remove_dir_all(STAGING)
+    } else {
+        directory.remove_file(STAGING)
+    }
+}
+
+#[cfg(unix)]
+fn symlink(directory: &Dir, target: &Path, name: &str) -> io::Result<()> {
+    directory.symlink_contents(target, name)
+}
+
+#[cfg(windows)]
+fn symlink(directory: &Dir, target: &Path, name: &str) -> io::Result<()> {
+    directory.symlink_dir(target, name)
+}
+
+/// Renames without ever replacing what somebody put there in the meantime.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn rename_new(from: &Dir, name: &str, to: &Dir) -> io::Result<()> {
+    use rustix::fs::{RenameFlags, renameat_with};
+    match renameat_with(from, name, to, name, RenameFlags::NOREPLACE) {
+        Err(error) if is_unknown(error) => rename_checked(from, name, to),
+        answer => Ok(answer?),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn rename_new(from: &Dir, name: &str, to: &Dir) -> io::Result<()> {
+    rename_checked(from, name, to)
+}
+
+fn rename_checked(from: &Dir, name: &str, to: &Dir) -> io::Result<()> {
+    if to.symlink_metadata(name).is_ok() {
+        return Err(io::Error::from(io::ErrorKind::AlreadyExists));
+    }
+    from.rename(name, to, name)
+}
+
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn swap(directory: &Dir, staging: &Dir, name: &str) -> io::Result<()> {
+    use rustix::fs::{RenameFlags, renameat_with};
+    match renameat_with(staging, name, directory, name, RenameFlags::EXCHANGE) {
+        Err(error) if is_unknown(error) => swap_in_steps(directory, staging, name),
+        answer => Ok(answer?),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn swap(directory: &Dir, staging: &Dir, name: &str) -> io::Result<()> {
+    swap_in_steps(directory, staging, name)
+}
+
+/// Whether the file system does not know the flag of a rename.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn is_unknown(error: rustix::io::Errno) -> bool {
+    use rustix::io::Errno;
+    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
+}
+
+/// Where names cannot be exchanged, what stands there is out of sight for a moment.
+fn swap_in_steps(directory: &Dir, staging: &Dir, name: &str) -> io::Result<()> {
+    let aside = format!("{name}.aside");
+    directory.rename(name, staging, &aside)?;
+    match staging.rename(name, directory, name) {
+        Ok(()) => staging.rename(&aside, staging, name),
+        Err(error) => {
+            staging.rename(&aside, directory, name)?;
+            Err(error)
+        }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn opened(root: &Path) -> Dir {
+        Dir::open_ambient_dir(root, ambient_authority()).unwrap()
+    }
+
+    #[test]
+    fn an_exchange_done_twice_changes_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let handle = opened(root.path());
+        let base = Base { path: root.path(), confined: Some(&handle) };
+        let (mut shelf, made) = base.create(&root.path().join(".agents/skills")).unwrap();
+        assert_eq!(made.len(), 2);
+        shelf.stage_link("a", Path::new("/first")).unwrap();
+        shelf.exchange("a", false, true).unwrap();
+        assert_eq!(shelf.look("a").unwrap(), Found::Link("/first".into()));
+        shelf.stage_link("a", Path::new("/second")).unwrap();
+        for there in ["/second", "/first", "/second"] {
+            shelf.exchange("a", true, true).unwrap();
+            assert_eq!(shelf.look("a").unwrap(), Found::Link(there.into()));
+        }
+        shelf.clear().unwrap();
+        shelf.stage_nothing().unwrap();
+        shelf.exchange("a", true, false).unwrap();
+        assert_eq!(shelf.look("a").unwrap(), Found::Nothing);
+        shelf.exchange("a", false, true).unwrap();
+        assert_eq!(shelf.look("a").unwrap(), Found::Link("/second".into()));
+        shelf.clear().unwrap();
+        assert!(!shelf.has_left_over());
+    }
+
+    #[test]
+    fn what_somebody_put_there_in_the_meantime_is_not_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let handle = opened(root.path());
+        let base = Base { path: root.path(), confined: Some(&handle) };
+        let (mut shelf, _) = base.create(&root.path().join("skills")).unwrap();
+        shelf.stage_link("a", Path::new("/x")).unwrap();
+        fs::write(root.path().join("skills/a"), "theirs").unwrap();
+        assert!(shelf.exchange("a", false, true).is_err());
+        assert_eq!(fs::read(root.path().join("skills/a")).unwrap(), b"theirs");
+    }
+
+    #[test]
+    fn a_link_on_the_way_leads_nowhere_else_but_the_directory_itself_may_be_one() {
+        let root = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let handle = opened(root.path());
+        let base = Base { path: root.path(), confined: Some(&handle) };
+        let outer = outside.path().join("skills");
+        fs::create_dir(&outer).unwrap();
+        symlink(outside.path(), root.path().join(".claude")).unwrap();
+        assert!(base.open(&root.path().join(".claude/skills")).is_err());
+        assert!(base.create(&root.path().join(".claude/more")).is_err());
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+
+        fs::create_dir(root.path().join(".own")).unwrap();
+        symlink(&outer, root.path().join(".own/skills")).unwrap();
+        let shelf = base.open(&root.path().join(".own/skills")).unwrap().unwrap();
+        // Once opened, the handle stays where it led.
+        fs::remove_file(root.path().join(".own/skills")).unwrap();
+        symlink("/", root.path().join(".own/skills")).unwrap();
+        fs::write(outer.join("here"), "").unwrap();
+        assert_eq!(shelf.look("here").unwrap(), Found::Other);
+    }
+}

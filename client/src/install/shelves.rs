@@ -1,0 +1,121 @@
+//! The agents' directories of one change, each opened once.
+
+use std::path::{Path, PathBuf};
+
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_store::content::{Store, StoreError};
+
+use super::shelf::{Base, Found, Shelf};
+use crate::state::{Occupant, Placement, Step};
+use crate::{Error, Kind};
+
+/// The agents' directories of one change, each opened once and held until it is made.
+#[derive(Debug)]
+pub(super) struct Shelves<'a> {
+    base: &'a Base<'a>,
+    store: &'a Store,
+    open: Vec<Shelf>,
+    /// Directories that were made for this change, outermost first.
+    made: Vec<PathBuf>,
+}
+
+impl<'a> Shelves<'a> {
+    pub(super) fn new(base: &'a Base<'a>, store: &'a Store) -> Self {
+        Self { base, store, open: Vec::new(), made: Vec::new() }
+    }
+
+    /// The directory at `path`; [`None`] where it is absent.
+    pub(super) fn existing(&mut self, path: &Path) -> Result<Option<&mut Shelf>, Error> {
+        if !self.open.iter().any(|shelf| shelf.path() == path) {
+            self.open.extend(self.base.open(path)?);
+        }
+        Ok(self.open.iter_mut().find(|shelf| shelf.path() == path))
+    }
+
+    fn created(&mut self, path: &Path) -> Result<&mut Shelf, Error> {
+        if self.existing(path)?.is_none() {
+            let (shelf, made) = self.base.create(path)?;
+            self.made.extend(made);
+            self.open.push(shelf);
+        }
+        self.existing(path)?.ok_or_else(|| lost(path))
+    }
+
+    /// What stands at `path`.
+    pub(super) fn look(&mut self, path: &Path) -> Result<Found, Error> {
+        let (parent, name) = split(path)?;
+        self.existing(parent)?.map_or(Ok(Found::Nothing), |shelf| shelf.look(name))
+    }
+
+    /// Whether `occupant` stands at `path`: the link, or a copy as it was placed.
+    pub(super) fn holds(&mut self, path: &Path, occupant: &Occupant) -> Result<bool, Error> {
+        let found = self.look(path)?;
+        Ok(match (found, occupant.placement) {
+            (Found::Link(target), Placement::Link) => {
+                target == self.store.tree_path(&occupant.address)
+            }
+            (Found::Directory, Placement::Copy) => {
+                occupant.discard_edits
+                    || match self.store.stored(&occupant.address)? {
+                        Some(stored) => self.store.verify_copy(&stored.manifest, path)?.is_empty(),
+                        None => false,
+                    }
+            }
+            _ => false,
+        })
+    }
+
+    /// Makes what a step places, beside its place.
+    pub(super) fn stage(&mut self, step: &Step) -> Result<(), Error> {
+        let (parent, name) = split(&step.path)?;
+        let store = self.store;
+        let Some(after) = &step.after else {
+            return self.existing(parent)?.map_or(Ok(()), Shelf::stage_nothing);
+        };
+        match after.placement {
+            Placement::Link => {
+                self.created(parent)?.stage_link(name, &store.tree_path(&after.address))
+            }
+            Placement::Copy => {
+                let stored = store.stored(&after.address)?;
+                let stored = stored.ok_or(StoreError::Absent(after.address))?;
+                self.created(parent)?.stage_copy(name, store, &stored.manifest)
+            }
+        }
+    }
+
+    /// Makes a step that was staged, or takes it back.
+    pub(super) fn exchange(&mut self, step: &Step) -> Result<(), Error> {
+        let (parent, name) = split(&step.path)?;
+        match self.existing(parent)? {
+            Some(shelf) => shelf.exchange(name, step.before.is_some(), step.after.is_some()),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes what was taken out of each directory.
+    pub(super) fn clear(&mut self) -> Result<(), Error> {
+        let cleared: Vec<Result<(), Error>> = self.open.iter_mut().map(Shelf::clear).collect();
+        cleared.into_iter().collect()
+    }
+
+    /// Removes what was made for a change that is not made after all.
+    pub(super) fn give_up(mut self) {
+        // Each is worth trying, and the failure that led here is what is told.
+        let _ = self.clear();
+        drop(std::mem::take(&mut self.open));
+        for directory in self.made.iter().rev() {
+            let _ = std::fs::remove_dir(directory);
+        }
+    }
+}
+
+/// The directory and the name of a path of the ledger.
+pub(super) fn split(path: &Path) -> Result<(&Path, &str), Error> {
+    path.parent().zip(path.file_name().and_then(|name| name.to_str())).ok_or_else(|| lost(path))
+}
+
+fn lost(path: &Path) -> Error {
+    let shown = escape(&path.to_string_lossy());
+    Error::new(Kind::Failed, "state_damaged", format!("`{shown}` is no place for a skill"))
+}

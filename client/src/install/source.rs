@@ -1,0 +1,272 @@
+//! Where each skill of a goal comes from: the store, a file, or a registry that has to be asked.
+
+use std::path::{Path, PathBuf};
+
+use skillpkg_schema::signature::KeyId;
+use skillpkg_schema::wire::{Document, VersionEntry};
+use skillpkg_schema::{ContentAddress, QualifiedName};
+use skillpkg_store::archive::{Bounds, Reader};
+
+use super::goal::{Goal, GoalSkill};
+use super::index::{Index, check_registry};
+use super::pick::pick;
+use super::prepare::{Expected, stored};
+use super::session::Session;
+use super::trust::{Candidate, candidates_of};
+use crate::project::{Locked, Source, io_error};
+use crate::registry::Registry;
+use crate::state::Signers;
+use crate::{Error, Kind, keys};
+
+/// How a skill's archive is had.
+#[derive(Debug, Clone)]
+pub(super) enum Origin {
+    /// It is in the store, and the key that signed it is known.
+    Store,
+    /// From a file.
+    File(PathBuf),
+    /// From a registry, with the archive's length.
+    Registry(Registry, u64),
+}
+
+/// One skill of a goal, and how it is had.
+#[derive(Debug, Clone)]
+pub(super) struct Job {
+    pub(super) goal: GoalSkill,
+    pub(super) origin: Origin,
+    pub(super) expected: Expected,
+    /// What the lockfile will say of where it comes from.
+    pub(super) source: Source,
+    pub(super) log_index: Option<u64>,
+    /// Why it was yanked, where it was.
+    pub(super) yanked: Option<String>,
+}
+
+/// Finds out how each skill is had; asks each registry that has to be asked once, and none where
+/// the store has everything that the lockfile names.
+pub(super) async fn find(
+    session: &Session<'_>,
+    goal: &Goal,
+    signers: &Signers,
+) -> Result<Vec<Job>, Error> {
+    let mut drafts = Vec::with_capacity(goal.skills.len());
+    let mut asked = Vec::new();
+    for skill in &goal.skills {
+        let draft = draft(session, skill, signers)?;
+        if draft.is_none() {
+            asked.push(skill.wanted.name.clone());
+        }
+        drafts.push(draft);
+    }
+    let index = if asked.is_empty() {
+        Index::default()
+    } else {
+        Index::ask(session.settings, &asked).await?
+    };
+    drafts
+        .into_iter()
+        .zip(&goal.skills)
+        .map(|(draft, skill)| match draft {
+            Some(job) => Ok(job),
+            None => from_index(session, skill, &index),
+        })
+        .collect()
+}
+
+/// The job of a skill of which everything is here; [`None`] where a registry has to be asked.
+fn draft(
+    session: &Session<'_>,
+    skill: &GoalSkill,
+    signers: &Signers,
+) -> Result<Option<Job>, Error> {
+    if let Some(file) = &skill.wanted.file {
+        return file_job(session, skill, file, signers);
+    }
+    let Some(keep) = &skill.keep else { return Ok(None) };
+    let Source::Registry(url) = &keep.source else { return Ok(None) };
+    check_registry(session.settings, &keep.name, url)?;
+    // The manifest is read again when it is prepared: here only whether it is there counts.
+    let is_here = stored(&session.store, &keep.address)?.is_some();
+    let Some(key) = signers.key(&keep.key).filter(|_| is_here) else { return Ok(None) };
+    let account = signers.pinned(Some(url), &keep.name).and_then(|pinned| pinned.account.clone());
+    Ok(Some(Job {
+        origin: Origin::Store,
+        expected: expected_of(session, skill, keep, vec![Candidate { key, account }]),
+        source: keep.source.clone(),
+        log_index: keep.log_index,
+        yanked: None,
+        goal: skill.clone(),
+    }))
+}
+
+/// The job of an archive in a file; [`None`] where no key is known that may have signed it, so that
+/// a registry has to be asked whose it is.
+fn file_job(
+    session: &Session<'_>,
+    skill: &GoalSkill,
+    file: &str,
+    signers: &Signers,
+) -> Result<Option<Job>, Error> {
+    let candidates = local_keys(session, signers);
+    let known = |ids: &[KeyId]| candidates.iter().any(|one| ids.contains(&one.key.id()));
+    let path = session.root().join(file);
+    let job = |origin, expected| Job {
+        origin,
+        expected,
+        source: Source::File(file.to_owned()),
+        log_index: None,
+        yanked: None,
+        goal: skill.clone(),
+    };
+    if let Some(keep) = &skill.keep
+        && known(&[keep.key])
+        && stored(&session.store, &keep.address)?.is_some()
+    {
+        let expected = expected_of(session, skill, keep, candidates);
+        return Ok(Some(job(Origin::Store, expected)));
+    }
+    let signed_by = signers_of(&path)?;
+    // Without a registry there is nobody to ask, and the signature is refused as of no known key.
+    if !known(&signed_by) && session.settings.registry_for(&skill.wanted.name).is_ok() {
+        return Ok(None);
+    }
+    let expected = file_expected(session, skill, candidates);
+    Ok(Some(job(Origin::File(path), expected)))
+}
+
+/// The keys that are known on this machine: those of its user, and those that were seen before.
+fn local_keys(session: &Session<'_>, signers: &Signers) -> Vec<Candidate> {
+    let own = keys::list(&session.settings.home).map(|(keys, _)| keys).unwrap_or_default();
+    let given = session.settings.key.as_deref().and_then(|path| keys::public_key(path).ok());
+    let mut candidates: Vec<Candidate> = Vec::new();
+    let all = own.into_iter().map(|key| key.public).chain(given).chain(signers.keys());
+    for key in all {
+        if !candidates.iter().any(|candidate| candidate.key == key) {
+            candidates.push(Candidate { key, account: None });
+        }
+    }
+    candidates
+}
+
+/// The ids of the keys that are said to have signed an archive.
+fn signers_of(path: &Path) -> Result<Vec<KeyId>, Error> {
+    let file = std::fs::File::open(path).map_err(|error| io_error(path, &error))?;
+    let reader = Reader::open(file, Bounds::default())
+        .map_err(|error| Error::from(error).in_file(path.to_string_lossy()))?;
+    Ok(reader.envelope().key_ids().collect())
+}
+
+fn from_index(session: &Session<'_>, skill: &GoalSkill, index: &Index) -> Result<Job, Error> {
+    let name = &skill.wanted.name;
+    let Some((registry, document)) = index.get(name) else { return Err(not_asked(name)) };
+    let candidates = candidates_of(document)?;
+    if let Some(file) = &skill.wanted.file {
+        let expected = match &skill.keep {
+            Some(keep) => expected_of(session, skill, keep, candidates),
+            None => file_expected(session, skill, candidates),
+        };
+        return Ok(Job {
+            origin: Origin::File(session.root().join(file)),
+            expected,
+            source: Source::File(file.clone()),
+            log_index: None,
+            yanked: None,
+            goal: skill.clone(),
+        });
+    }
+    let entry = match &skill.keep {
+        Some(keep) => locked_entry(document, keep)?,
+        None => pick(document, &skill.wanted.requirement)?,
+    };
+    let expected = match &skill.keep {
+        Some(keep) => expected_of(session, skill, keep, candidates),
+        None => Expected {
+            name: Some(name.clone()),
+            version: Some(entry.version.clone()),
+            address: Some(entry.address),
+            archive: Some(entry.archive),
+            key: None,
+            candidates,
+            visible: skill.visible,
+            seen: seen(session, name),
+        },
+    };
+    let is_here = stored(&session.store, &entry.address)?.is_some();
+    Ok(Job {
+        origin: if is_here {
+            Origin::Store
+        } else {
+            Origin::Registry(registry.clone(), entry.size)
+        },
+        expected,
+        source: Source::Registry(registry.url().clone()),
+        log_index: entry.log_index,
+        yanked: entry.yanked.as_ref().map(|yank| yank.reason.clone()),
+        goal: skill.clone(),
+    })
+}
+
+/// The version that a lockfile names, which the registry must still have just so.
+fn locked_entry<'d>(document: &'d Document, keep: &Locked) -> Result<&'d VersionEntry, Error> {
+    let Locked { name, version, address, archive, .. } = keep;
+    let Some(entry) = document.version(version) else {
+        let message = format!("the registry has no `{name}@{version}`, which the lockfile names");
+        return Err(Error::new(Kind::Failed, "version_not_found", message)
+            .with_hint(format!("`skillpkg update {name}` takes one that it has")));
+    };
+    for (what, locked, found) in
+        [("address", address, &entry.address), ("archive", archive, &entry.archive)]
+    {
+        if locked != found {
+            let message = format!(
+                "the lockfile says that the {what} of `{name}@{version}` is {locked}; the registry \
+                 says {found}"
+            );
+            return Err(Error::new(Kind::Verification, "digest_mismatch", message).with_hint(
+                "either was tampered with: compare the lockfile with its history before you go on",
+            ));
+        }
+    }
+    Ok(entry)
+}
+
+fn expected_of(
+    session: &Session<'_>,
+    skill: &GoalSkill,
+    keep: &Locked,
+    candidates: Vec<Candidate>,
+) -> Expected {
+    Expected {
+        name: Some(keep.name.clone()),
+        version: Some(keep.version.clone()),
+        address: Some(keep.address),
+        archive: Some(keep.archive),
+        key: Some(keep.key),
+        candidates,
+        visible: skill.visible,
+        seen: seen(session, &keep.name),
+    }
+}
+
+fn file_expected(session: &Session<'_>, skill: &GoalSkill, candidates: Vec<Candidate>) -> Expected {
+    let name = &skill.wanted.name;
+    Expected {
+        name: Some(name.clone()),
+        version: None,
+        address: None,
+        archive: None,
+        key: None,
+        candidates,
+        visible: skill.visible,
+        seen: seen(session, name),
+    }
+}
+
+/// The snapshot of a skill that agents see now.
+fn seen(session: &Session<'_>, name: &QualifiedName) -> Option<ContentAddress> {
+    session.remembered.active(name).map(|active| active.address)
+}
+
+fn not_asked(name: &QualifiedName) -> Error {
+    Error::new(Kind::Failed, "skill_not_found", format!("no registry was asked for `{name}`"))
+}
