@@ -58,6 +58,11 @@ impl Output {
         }
     }
 
+    /// Tells what a question is about, also where other talk is left out.
+    pub(crate) fn show(self, text: &str) {
+        let _ = writeln!(anstream::stderr(), "{text}");
+    }
+
     /// Tells what only somebody who looks closely wants to know.
     pub(crate) fn detail(self, text: &str) {
         if self.verbose {

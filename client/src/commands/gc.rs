@@ -1,6 +1,9 @@
 //! `skillpkg gc`.
 
+use serde::Serialize;
 use skillpkg::Error;
+use skillpkg::state::State;
+use skillpkg_store::content::{Collected, Store};
 
 use crate::context::Context;
 
@@ -9,8 +12,27 @@ use crate::context::Context;
 #[command(after_help = "Example: skillpkg gc")]
 pub(crate) struct Arguments {}
 
+#[derive(Debug, Serialize)]
+struct Shape {
+    snapshots: u64,
+    blobs: u64,
+    bytes: u64,
+}
+
 /// Runs it; answers with the exit code.
-pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+#[expect(clippy::unused_async, reason = "every command is awaited")]
+pub(crate) async fn run(_: Arguments, context: &Context) -> Result<u8, Error> {
+    let store = Store::open(&context.settings.home)?;
+    // First installs are kept out, then what they have brought is found out.
+    let collection = store.begin_collection()?;
+    let live = State::new(&context.settings.home).live()?;
+    for warning in &live.warnings {
+        context.output.warn(warning);
+    }
+    let Collected { snapshots, blobs, bytes } = collection.finish(&live.snapshots)?;
+    context.output.json(&Shape { snapshots, blobs, bytes })?;
+    context
+        .output
+        .text(&format!("removed {snapshots} snapshots and {blobs} files: {bytes} bytes"))?;
+    Ok(0)
 }

@@ -1,8 +1,10 @@
 //! `skillpkg install`.
 
 use skillpkg::Error;
+use skillpkg::install::{Options, Request, install};
 
-use crate::commands::PlacingArguments;
+use crate::commands::attendant::Terminal;
+use crate::commands::{PlacingArguments, installed};
 use crate::context::Context;
 
 /// Install skills: resolve, fetch, verify, activate and place them.
@@ -29,6 +31,11 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let Arguments { references, placing, placed_as, no_activate, yes, accept_signer } = arguments;
+    let options = Options { approve: yes, accept_signer, ..placing.options() };
+    let request = Request { references, placed_as, hidden: no_activate };
+    let mut terminal = Terminal::approving(context.output);
+    let report = install(&context.settings, &options, &request, &mut terminal).await?;
+    installed::tell(&report, context.output)?;
+    Ok(0)
 }

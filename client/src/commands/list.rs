@@ -1,7 +1,12 @@
 //! `skillpkg list`.
 
+use serde::Serialize;
 use skillpkg::Error;
+use skillpkg::install::list;
+use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 
+use crate::commands::attendant::Terminal;
+use crate::commands::{installed, reach};
 use crate::context::Context;
 
 /// Tell the installed skills.
@@ -13,8 +18,54 @@ pub(crate) struct Arguments {
     global: bool,
 }
 
+#[derive(Debug, Serialize)]
+struct Skill<'a> {
+    name: &'a QualifiedName,
+    version: &'a Version,
+    address: &'a ContentAddress,
+    registry: String,
+    active: bool,
+    agents: &'a [String],
+    modified: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct Shape<'a> {
+    skills: Vec<Skill<'a>>,
+}
+
 /// Runs it; answers with the exit code.
+#[expect(clippy::unused_async, reason = "every command is awaited")]
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let mut terminal = Terminal::approving(context.output);
+    let listed = list(&context.settings, reach(arguments.global), &mut terminal)?;
+    let skills: Vec<Skill<'_>> = listed
+        .iter()
+        .map(|one| Skill {
+            name: &one.name,
+            version: &one.version,
+            address: &one.address,
+            registry: installed::source_text(&one.source),
+            active: one.active,
+            agents: &one.agents,
+            modified: &one.modified,
+        })
+        .collect();
+    for skill in &skills {
+        let mut line = format!("{}@{}", skill.name, skill.version);
+        if skill.active {
+            line.push_str(&format!("  {}", skill.agents.join(", ")));
+        } else {
+            line.push_str("  not active");
+        }
+        if !skill.modified.is_empty() {
+            line.push_str(&format!("  edited: {}", skill.modified.join(", ")));
+        }
+        context.output.text(&line)?;
+    }
+    if skills.is_empty() {
+        context.output.talk("no skill is installed here");
+    }
+    context.output.json(&Shape { skills })?;
+    Ok(0)
 }

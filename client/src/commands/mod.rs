@@ -3,6 +3,7 @@
 mod account;
 mod activate;
 mod agent_rules;
+mod attendant;
 mod call;
 mod cat;
 mod check;
@@ -17,6 +18,7 @@ mod input;
 mod inspect;
 mod inspection;
 mod install;
+mod installed;
 mod keygen;
 mod keys;
 mod list;
@@ -43,6 +45,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use skillpkg::agents::Reach;
+use skillpkg::install::Options;
 use skillpkg::{Error, Kind};
 
 use crate::context::Context;
@@ -109,6 +113,22 @@ pub(crate) struct PlacingArguments {
     /// Place copies, which may be edited, instead of links
     #[arg(long)]
     pub(crate) copy: bool,
+    /// Replace copies that were edited
+    #[arg(long)]
+    pub(crate) discard_edits: bool,
+}
+
+impl PlacingArguments {
+    /// What an install may do, as far as these arguments say.
+    pub(crate) fn options(self) -> Options {
+        let Self { agents, global, copy, discard_edits } = self;
+        Options { agents, copy, discard_edits, ..Options::new(reach(global)) }
+    }
+}
+
+/// One project, or all of the user's.
+pub(crate) fn reach(global: bool) -> Reach {
+    if global { Reach::Global } else { Reach::Project }
 }
 
 /// The commands.

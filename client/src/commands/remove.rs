@@ -1,7 +1,10 @@
 //! `skillpkg remove`.
 
 use skillpkg::Error;
+use skillpkg::install::{Options, remove};
 
+use crate::commands::attendant::Terminal;
+use crate::commands::{installed, reach};
 use crate::context::Context;
 
 /// Remove skills from the project.
@@ -21,6 +24,10 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let Arguments { names, global, discard_edits } = arguments;
+    let options = Options { discard_edits, ..Options::new(reach(global)) };
+    let mut terminal = Terminal::approving(context.output);
+    let report = remove(&context.settings, &options, &names, &mut terminal).await?;
+    installed::tell(&report, context.output)?;
+    Ok(0)
 }

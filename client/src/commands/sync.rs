@@ -1,8 +1,12 @@
 //! `skillpkg sync`.
 
-use skillpkg::Error;
+use serde::Serialize;
+use skillpkg::install::{Frozen, Options, drift, sync};
+use skillpkg::{Error, Kind};
+use skillpkg_schema::QualifiedName;
 
-use crate::commands::PlacingArguments;
+use crate::commands::attendant::Terminal;
+use crate::commands::{PlacingArguments, installed};
 use crate::context::Context;
 
 /// Make the project what its lockfile says.
@@ -27,6 +31,43 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let Arguments { frozen, check, placing, yes, accept_signer } = arguments;
+    let options = Options { approve: yes, accept_signer, ..placing.options() };
+    let mut terminal = Terminal::approving(context.output);
+    if check {
+        return tell_drift(&options, context, &mut terminal);
+    }
+    let frozen = if frozen { Frozen::Yes } else { Frozen::No };
+    let report = sync(&context.settings, &options, frozen, &mut terminal).await?;
+    installed::tell(&report, context.output)?;
+    Ok(0)
+}
+
+fn tell_drift(options: &Options, context: &Context, terminal: &mut Terminal) -> Result<u8, Error> {
+    #[derive(Serialize)]
+    struct Different<'a> {
+        name: Option<&'a QualifiedName>,
+        what: &'a str,
+    }
+    #[derive(Serialize)]
+    struct Shape<'a> {
+        ok: bool,
+        drift: Vec<Different<'a>>,
+    }
+    let drift = drift(&context.settings, options, terminal)?;
+    context.output.json(&Shape {
+        ok: drift.is_empty(),
+        drift: drift
+            .iter()
+            .map(|one| Different { name: one.name.as_ref(), what: &one.what })
+            .collect(),
+    })?;
+    for one in &drift {
+        context.output.text(&one.what)?;
+    }
+    if drift.is_empty() {
+        context.output.talk("the project is what its lockfile says");
+        return Ok(0);
+    }
+    Ok(Kind::Drift.exit_code())
 }

@@ -1,7 +1,10 @@
 //! `skillpkg update`.
 
 use skillpkg::Error;
+use skillpkg::install::{Options, update};
 
+use crate::commands::attendant::Terminal;
+use crate::commands::{installed, reach};
 use crate::context::Context;
 
 /// Move skills to the newest versions that the project asks for.
@@ -29,6 +32,18 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let Arguments { names, global, yes, accept_permissions, accept_signer, discard_edits } =
+        arguments;
+    let options = Options {
+        approve: yes,
+        accept_permissions,
+        accept_signer,
+        discard_edits,
+        ..Options::new(reach(global))
+    };
+    let otherwise = "read what it adds, then approve it with `--accept-permissions`";
+    let mut terminal = Terminal::new(context.output, otherwise);
+    let report = update(&context.settings, &options, &names, &mut terminal).await?;
+    installed::tell_update(&report, context.output)?;
+    Ok(0)
 }

@@ -38,7 +38,11 @@ pub(super) fn ask(
     }
     let options = session.options;
     let is_given = if is_update && grows { options.accept_permissions } else { options.approve };
-    if is_given || attendant.approve(&questions)? {
+    if is_given {
+        attendant.approved(&questions);
+        return Ok(());
+    }
+    if attendant.approve(&questions)? {
         return Ok(());
     }
     let names: Vec<String> =

@@ -41,4 +41,9 @@ pub trait Attendant {
     /// Answers whether all of it may become active. An error stops the install too: one that says
     /// that nobody can be asked, and what to do instead.
     fn approve(&mut self, asked: &[Approval]) -> Result<bool, Error>;
+
+    /// Takes notice of what was approved in advance.
+    fn approved(&mut self, asked: &[Approval]) {
+        let _ = asked;
+    }
 }

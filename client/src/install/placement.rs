@@ -6,6 +6,7 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{ContentAddress, QualifiedName, SkillName};
 use skillpkg_store::content::{Store, TreeProblem};
 
+use super::prepare::stored;
 use super::shelf::Found;
 use super::shelves::{Shelves, split};
 use crate::state::{Occupant, Placed, Placement, ProjectState, Step};
@@ -203,10 +204,10 @@ impl Placing<'_, '_> {
         if let Some(placed) = listed.filter(|one| self.store.tree_path(&one.address) == target) {
             return Ok(ours(placed.address));
         }
-        if let Some(address) = self.snapshot_named(target) {
-            if self.store.stored(&address)?.is_some_and(|stored| stored.manifest.name == *name) {
-                return Ok(ours(address));
-            }
+        if let Some(address) = self.snapshot_named(target)
+            && stored(self.store, &address)?.is_some_and(|stored| stored.manifest.name == *name)
+        {
+            return Ok(ours(address));
         }
         Ok(Standing::Foreign("a link"))
     }
@@ -243,7 +244,7 @@ pub(super) fn edits(
     address: &ContentAddress,
     path: &Path,
 ) -> Result<Vec<String>, Error> {
-    let Some(stored) = store.stored(address)? else { return Ok(vec![".".to_owned()]) };
+    let Some(stored) = stored(store, address)? else { return Ok(vec![".".to_owned()]) };
     let problems = store.verify_copy(&stored.manifest, path)?;
     let mut files: Vec<String> =
         problems.into_iter().map(|TreeProblem { path, .. }| escape(&path)).collect();

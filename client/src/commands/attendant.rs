@@ -1,0 +1,101 @@
+//! Watches an install for a person: talk and one progress bar on stderr, and the question what may
+//! become active.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use skillpkg::Error;
+use skillpkg::install::{Approval, Attendant, Progress};
+
+use crate::output::Output;
+
+/// Watches an install for a person.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    output: Output,
+    /// What to do where nobody can be asked.
+    otherwise: &'static str,
+    bar: Option<ProgressBar>,
+}
+
+impl Terminal {
+    /// One whose question has this advice where nobody can be asked.
+    pub(crate) fn new(output: Output, otherwise: &'static str) -> Self {
+        Self { output, otherwise, bar: None }
+    }
+
+    /// One for a command that approves with `-y`.
+    pub(crate) fn approving(output: Output) -> Self {
+        Self::new(output, "read what they run, then approve it with `-y`")
+    }
+
+    /// Says something without tearing the bar.
+    fn aside(&self, say: impl FnOnce()) {
+        match &self.bar {
+            Some(bar) => bar.suspend(say),
+            None => say(),
+        }
+    }
+}
+
+impl Attendant for Terminal {
+    fn tell(&mut self, text: &str) {
+        self.aside(|| self.output.talk(text));
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.aside(|| self.output.warn(text));
+    }
+
+    fn progress(&mut self, progress: Progress) {
+        let Progress { done, total } = progress;
+        if done >= total {
+            if let Some(bar) = self.bar.take() {
+                bar.finish_and_clear();
+            }
+            return;
+        }
+        if self.output.quiet {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            // Hidden where stderr is no terminal.
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} skills") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        bar.set_length(total as u64);
+        bar.set_position(done as u64);
+    }
+
+    fn approve(&mut self, asked: &[Approval]) -> Result<bool, Error> {
+        for line in asked.iter().flat_map(lines) {
+            self.output.show(&line);
+        }
+        let question = match asked {
+            [one] => format!("Let agents see `{}` and run this?", one.name),
+            several => format!("Let agents see these {} skills and run this?", several.len()),
+        };
+        self.output.confirm(&question, self.otherwise)
+    }
+
+    fn approved(&mut self, asked: &[Approval]) {
+        for line in asked.iter().flat_map(lines) {
+            self.output.talk(&line);
+        }
+    }
+}
+
+/// What there is to approve, in full.
+fn lines(approval: &Approval) -> Vec<String> {
+    let Approval { name, version, runs, adds } = approval;
+    let mut lines = Vec::new();
+    let added = adds.as_deref().unwrap_or_default();
+    if !added.is_empty() {
+        lines.push(format!("{name}@{version} adds to what was approved before:"));
+        lines.extend(added.iter().map(|line| format!("  + {line}")));
+    }
+    lines.push(format!("{name}@{version}:"));
+    lines.extend(runs.iter().map(|line| format!("  {line}")));
+    lines
+}

@@ -1,0 +1,139 @@
+//! How what became of a project is told.
+
+use serde::Serialize;
+use skillpkg::Error;
+use skillpkg::install::{Outcome, Report};
+use skillpkg::project::Source;
+use skillpkg::settings::registry_text;
+use skillpkg_schema::{ContentAddress, QualifiedName, Version};
+
+use crate::output::Output;
+
+/// One skill of a report.
+#[derive(Debug, Serialize)]
+struct Installed<'a> {
+    name: &'a QualifiedName,
+    version: &'a Version,
+    address: &'a ContentAddress,
+    path: String,
+    active: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<&'a Version>,
+}
+
+/// One skill that is gone.
+#[derive(Debug, Serialize)]
+struct Removed<'a> {
+    name: &'a QualifiedName,
+    version: Option<&'a Version>,
+}
+
+/// What became of a project.
+#[derive(Debug, Serialize)]
+struct Shape<'a> {
+    installed: Vec<Installed<'a>>,
+    unchanged: Vec<Installed<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    removed: Vec<Removed<'a>>,
+}
+
+fn shape(outcome: &Outcome) -> Installed<'_> {
+    let locked = &outcome.locked;
+    Installed {
+        name: &locked.name,
+        version: &locked.version,
+        address: &locked.address,
+        path: outcome.path.to_string_lossy().into_owned(),
+        active: outcome.active,
+        before: outcome.before.as_ref(),
+    }
+}
+
+/// Tells what `install`, `sync`, `activate` and `remove` did.
+pub(crate) fn tell(report: &Report, output: Output) -> Result<(), Error> {
+    let (changed, unchanged): (Vec<&Outcome>, Vec<&Outcome>) =
+        report.skills.iter().partition(|skill| skill.changed);
+    if output.json {
+        let removed = report
+            .removed
+            .iter()
+            .map(|(name, version)| Removed { name, version: version.as_ref() })
+            .collect();
+        return output.json(&Shape {
+            installed: changed.iter().map(|skill| shape(skill)).collect(),
+            unchanged: unchanged.iter().map(|skill| shape(skill)).collect(),
+            removed,
+        });
+    }
+    for skill in changed {
+        output.text(&line(skill))?;
+    }
+    for (name, version) in &report.removed {
+        let version = version.as_ref().map_or_else(String::new, |version| format!("@{version}"));
+        output.text(&format!("removed {name}{version}"))?;
+    }
+    if !report.has_changes() {
+        output.talk(match unchanged.len() {
+            0 => "nothing to do: no skill is asked for",
+            _ => "nothing to do: all is there and as it was published",
+        });
+    }
+    Ok(())
+}
+
+fn line(skill: &Outcome) -> String {
+    let locked = &skill.locked;
+    let name = format!("{}@{}", locked.name, locked.version);
+    match &skill.before {
+        _ if !skill.active => {
+            format!("installed {name}, which no agent sees until it is activated")
+        }
+        Some(before) if *before != locked.version => {
+            format!("installed {name} in place of {before}: {}", shown(skill))
+        }
+        _ => format!("installed {name}: {}", shown(skill)),
+    }
+}
+
+/// Tells what `update` did.
+pub(crate) fn tell_update(report: &Report, output: Output) -> Result<(), Error> {
+    #[derive(Serialize)]
+    struct Shape<'a> {
+        updated: Vec<Installed<'a>>,
+        unchanged: Vec<Installed<'a>>,
+    }
+    let (changed, unchanged): (Vec<&Outcome>, Vec<&Outcome>) =
+        report.skills.iter().partition(|skill| skill.changed);
+    if output.json {
+        return output.json(&Shape {
+            updated: changed.iter().map(|skill| self::shape(skill)).collect(),
+            unchanged: unchanged.iter().map(|skill| self::shape(skill)).collect(),
+        });
+    }
+    if changed.is_empty() {
+        output.talk("nothing to do: no skill has a newer version that is asked for");
+    }
+    for skill in changed {
+        let name = &skill.locked.name;
+        let version = &skill.locked.version;
+        match &skill.before {
+            Some(before) if before != version => {
+                output.text(&format!("Updated {name} from {before} to {version}"))?;
+            }
+            _ => output.text(&line(skill))?,
+        }
+    }
+    Ok(())
+}
+
+fn shown(skill: &Outcome) -> String {
+    skillpkg_schema::diagnostic::escape(&skill.path.to_string_lossy())
+}
+
+/// Where a skill comes from, as text.
+pub(crate) fn source_text(source: &Source) -> String {
+    match source {
+        Source::Registry(url) => registry_text(url).to_owned(),
+        Source::File(path) => path.clone(),
+    }
+}
