@@ -155,7 +155,10 @@ impl Finding {
             )
         };
         let one = one.in_file(path.as_str());
-        line.map_or(one.clone(), |line| one.at_line(line))
+        match line {
+            Some(line) => one.at_line(*line),
+            None => one,
+        }
     }
 }
 

@@ -5,7 +5,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
+use serde_json::Value;
 use skillpkg_schema::Sha256Digest;
+use skillpkg_store::attacks::tar_stream;
+use skillpkg_store::pack::{PackOptions, Packing};
 
 use crate::support::{SKILL, archive, plan, write};
 
@@ -35,6 +38,26 @@ fn expected() -> String {
     let directory = tempfile::tempdir().unwrap();
     fill(directory.path());
     digest(directory.path())
+}
+
+#[test]
+fn the_vectors_files_pack_to_its_snapshot_and_its_stream() {
+    let vector: Value = serde_json::from_str(include_str!("../vectors/archive.json")).unwrap();
+    let text = |value: &Value, key: &str| value[key].as_str().unwrap().to_owned();
+    let directory = tempfile::tempdir().unwrap();
+    for file in vector["files"].as_array().unwrap() {
+        let is_executable = file["mode"] == "755";
+        write(directory.path(), &text(file, "path"), &text(file, "text"), is_executable);
+    }
+    let options = PackOptions {
+        name: Some(text(&vector, "name").parse().unwrap()),
+        version: Some(text(&vector, "version").parse().unwrap()),
+        allow_secrets: false,
+    };
+    let packing = Packing::plan(directory.path(), &options).unwrap();
+    assert_eq!(packing.manifest().address().to_string(), text(&vector, "address"));
+    let stream = tar_stream(&archive(&packing)).unwrap();
+    assert_eq!(Sha256Digest::of(&stream).to_string(), text(&vector["stream"], "sha256"));
 }
 
 #[test]
