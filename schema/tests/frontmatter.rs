@@ -191,6 +191,32 @@ fn the_version_stands_at_the_top_or_in_metadata() {
 }
 
 #[test]
+fn what_would_not_be_published_is_told_here() {
+    for (frontmatter, code) in [
+        ("name: My Skill", Some("name_not_published")),
+        ("skill: con", Some("name_not_published")),
+        ("name: a\nversion: latest", Some("version_not_published")),
+        ("name: a\nmetadata: {version: v1.2}", Some("version_not_published")),
+        ("name: a-b_c\nversion: 1.2", None),
+    ] {
+        let file = read(&format!("{frontmatter}\ndescription: d"));
+        assert_eq!(codes(&file), Vec::from_iter(code), "{frontmatter}");
+    }
+    let file = read("name: My Skill\ndescription: d");
+    assert!(file.warnings[0].message.contains("my-skill"), "{}", file.warnings[0]);
+}
+
+#[test]
+fn keys_of_few_words_and_quoted_ones_end_the_prose_above() {
+    let file = read("name: a\ndescription: d: e\n\"model\": opus\nuser invocable: true");
+    assert_eq!(file.description, "d: e");
+    assert_eq!(
+        (&file.metadata["model"], &file.metadata["user invocable"]),
+        (&json!("opus"), &json!("true"))
+    );
+}
+
+#[test]
 fn unknown_keys_are_kept_and_told_and_known_ones_are_not() {
     let file = read(
         "name: a\ndescription: d\nlicense: MIT\ncompatibility: c\nallowed-tools: Read\nversion: 1\n\

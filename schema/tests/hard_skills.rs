@@ -83,10 +83,10 @@ fn resolutions(skill: &Skill, call: &str) -> Vec<Result<Option<Call>, ResolveErr
     resolved
 }
 
-#[cfg(unix)]
 #[test]
 fn every_case_holds() {
-    for case in cases() {
+    // Elsewhere whoever runs the tests may not make links.
+    for case in cases().into_iter().filter(|case| cfg!(unix) || case.symlinks.is_empty()) {
         let name = &case.name;
         let directory = lay_out(&case);
         let tree = DirectoryTree::open(directory.path()).unwrap();

@@ -8,6 +8,8 @@ use super::repair::{quote, repair};
 use super::report::{Place, Report, did_you_mean};
 use super::yaml::{self, Cut, Member, Node, Value};
 use crate::diagnostic::{Diagnostic, escape};
+use crate::name::SkillName;
+use crate::version::Version;
 
 /// Most bytes of frontmatter.
 const MAX_BYTES: usize = 128 * 1024;
@@ -110,6 +112,7 @@ pub(super) fn read(text: &str, report: &mut Report<'_>) -> Option<Frontmatter> {
     let description = description(&members, report);
     let license = text_of(&members, "license", report);
     let version = version(&members, dialect, report);
+    warn_of_what_is_not_published(&members, name.as_deref(), version.as_deref(), report);
     let includes = find(&members, "includes").map(|member| includes::read(member, report));
     if report.has_errors() {
         return None;
@@ -183,7 +186,7 @@ fn key_without_space(text: &str, last: usize) -> Option<&str> {
     text.lines().take(last).find_map(|line| {
         let (key, value) = line.split_once(':')?;
         let is_key = KNOWN.contains(&key) && !value.is_empty();
-        (is_key && !value.starts_with(char::is_whitespace)).then_some(key)
+        (is_key && !value.starts_with([' ', '\t'])).then_some(key)
     })
 }
 
@@ -284,6 +287,33 @@ fn name(members: &[Member], report: &mut Report<'_>) -> (Dialect, Option<String>
         );
     }
     (dialect, given)
+}
+
+/// A name or a version that parses here and is refused where it is published.
+fn warn_of_what_is_not_published(
+    members: &[Member],
+    name: Option<&str>,
+    version: Option<&str>,
+    report: &mut Report<'_>,
+) {
+    let place = |keys: &[&str]| {
+        let member = keys.iter().find_map(|key| find(members, key));
+        member.map_or(Place { line: 1, column: 1 }, |member| member.value.place)
+    };
+    if let Some(Err(error)) = name.map(str::parse::<SkillName>) {
+        report.at(
+            place(&["skill", "name"]),
+            Diagnostic::warning("name_not_published", error.to_string())
+                .with_hint("change it, or publish the skill under another with `--name`"),
+        );
+    }
+    if let Some(Err(error)) = version.map(Version::parse_lenient) {
+        report.at(
+            place(&["version", "metadata"]),
+            Diagnostic::warning("version_not_published", error.to_string())
+                .with_hint("change it, or publish the skill as another with `--version`"),
+        );
+    }
 }
 
 fn description(members: &[Member], report: &mut Report<'_>) -> Option<String> {

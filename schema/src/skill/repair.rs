@@ -9,6 +9,9 @@ use super::yaml;
 /// Deepest nesting that is looked into.
 const MAX_DEPTH: usize = 16;
 
+/// Most words of a key: a line with more before its colon is prose.
+const MAX_KEY_WORDS: usize = 3;
+
 /// A value that was taken verbatim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Repair {
@@ -48,17 +51,29 @@ fn is_item(content: &str) -> bool {
     content == "-" || content.starts_with("- ")
 }
 
-/// Divides `key: value` where the key is a single word; the offset is where the value starts.
+/// Divides `key: value` where the key is a word, a few words, or in quotes; the offset is where the
+/// value starts.
 fn key_and_value(content: &str) -> Option<(&str, usize)> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '$');
-    let end = content.find(|c: char| !is_word(c))?;
-    let colon = end + content[end..].find(|c: char| c != ' ')?;
-    let rest = content[colon..].strip_prefix(':')?;
-    if end == 0 || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
+    let (key, colon) = match content.chars().next().filter(|c| matches!(c, '"' | '\'')) {
+        Some(quote) => {
+            let length = content.get(1..)?.find(quote)?;
+            (content.get(1..=length)?, length + 2)
+        }
+        None => {
+            let colon = content.find(':')?;
+            (content.get(..colon)?.trim_end_matches(' '), colon)
+        }
+    };
+    let rest = content.get(colon..)?.strip_prefix(':')?;
+    let words = key.split(' ').count();
+    let is_key = words <= MAX_KEY_WORDS
+        && key.split(' ').all(|word| !word.is_empty() && word.chars().all(is_word))
+        && !key.starts_with('-');
+    if !is_key || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
         return None;
     }
-    let value = rest.trim_start();
-    Some((&content[..end], content.len() - value.len()))
+    Some((key, content.len() - rest.trim_start().len()))
 }
 
 /// Repairs the entries of one block: the lines at its own indentation that start a key or an item.
