@@ -17,6 +17,7 @@ pub mod resource;
 pub mod runner;
 pub mod settings;
 pub mod state;
+pub mod verification;
 
 pub use error::{Error, Kind};
 pub use settings::Settings;

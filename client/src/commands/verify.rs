@@ -1,17 +1,28 @@
 //! `skillpkg verify`.
 
-use skillpkg::Error;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde::Serialize;
+use skillpkg::verification::{Problem, ProblemKind, Report, Verifier};
+use skillpkg::{Error, Kind};
+use skillpkg_schema::QualifiedName;
+use skillpkg_schema::diagnostic::escape;
 
 use crate::context::Context;
 
 /// Hash installed skills or archives again, and check their signatures.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: skillpkg verify --all")]
+#[command(after_help = "Example: skillpkg verify --all
+
+Exits with 3 where a snapshot or an archive is not what was signed, and with 6 where only copies \
+in agents' directories were changed. Those are left as they are.")]
 pub(crate) struct Arguments {
     /// Installed skills or archives; those of the project where absent
     what: Vec<String>,
     /// Every snapshot in the store
-    #[arg(long)]
+    #[arg(long, conflicts_with = "what")]
     all: bool,
     /// Ask no registry
     #[arg(long)]
@@ -24,8 +35,89 @@ pub(crate) struct Arguments {
     global: bool,
 }
 
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Shape<'a> {
+    ok: bool,
+    checked: usize,
+    problems: &'a [Problem],
+    repaired: &'a [Problem],
+}
+
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let mut settings = context.settings.clone();
+    settings.offline |= arguments.offline;
+    let root =
+        if arguments.global { settings.home.join("global") } else { settings.project.clone() };
+    let verifier = Verifier::new(&settings, root, arguments.repair)?;
+    let report = if arguments.all {
+        verifier.everything().await?
+    } else {
+        named(&verifier, &arguments.what).await?
+    };
+    tell(context, &report)?;
+    Ok(report.kind().map_or(0, Kind::exit_code))
+}
+
+async fn named(verifier: &Verifier<'_>, what: &[String]) -> Result<Report, Error> {
+    let mut report = Report::default();
+    let mut names: Vec<QualifiedName> = Vec::new();
+    for one in what {
+        // A name holds no dot and names no file that is there.
+        match one.parse() {
+            Ok(name) if !Path::new(one).is_file() => names.push(name),
+            _ => report.add(verifier.archive(Path::new(one)).await?),
+        }
+    }
+    if what.is_empty() || !names.is_empty() {
+        report.add(verifier.project(&names).await?);
+    }
+    Ok(report)
+}
+
+fn tell(context: &Context, report: &Report) -> Result<(), Error> {
+    let output = context.output;
+    for problem in &report.repaired {
+        output.talk(&format!("repaired {}", sentence(problem)));
+    }
+    output.json(&Shape {
+        ok: report.problems.is_empty(),
+        checked: report.checked,
+        problems: &report.problems,
+        repaired: &report.repaired,
+    })?;
+    for problem in &report.problems {
+        output.text(&sentence(problem))?;
+    }
+    if report.problems.is_empty() {
+        output.text(&format!("{} checked, all as signed", report.checked))?;
+        return Ok(());
+    }
+    if report.kind() == Some(Kind::Verification) {
+        output.talk("hint: `skillpkg verify --repair` mends what is in the store");
+    }
+    Ok(())
+}
+
+fn sentence(problem: &Problem) -> String {
+    let kind = match problem.kind {
+        ProblemKind::Modified => "modified",
+        ProblemKind::Missing => "missing",
+        ProblemKind::Extra => "extra",
+        ProblemKind::Mode => "mode",
+        ProblemKind::Digest => "digest",
+        ProblemKind::Signature => "signature",
+    };
+    let mut sentence = format!("{}: {kind}", escape(&problem.name));
+    if !problem.path.is_empty() {
+        let _ = write!(sentence, " `{}`", escape(&problem.path));
+    }
+    if let Some(directory) = &problem.directory {
+        let _ = write!(sentence, " in `{}`", escape(&directory.to_string_lossy()));
+    }
+    if let Some(detail) = &problem.detail {
+        let _ = write!(sentence, " ({detail})");
+    }
+    sentence
 }

@@ -6,3 +6,4 @@ mod resources;
 mod scripts;
 mod support;
 mod tools;
+mod verify;

@@ -6,7 +6,7 @@ use skillpkg::Settings;
 use skillpkg::host::{Host, HostOptions, PermissionRequest};
 use skillpkg::state::{Active, ProjectState, State};
 use skillpkg_schema::signature::SigningKey;
-use skillpkg_schema::{ContentAddress, Manifest};
+use skillpkg_schema::{ContentAddress, Manifest, Sha256Digest};
 use skillpkg_store::content::Store;
 use skillpkg_store::pack::{PackOptions, Packing};
 use tempfile::TempDir;
@@ -17,6 +17,7 @@ pub struct Machine {
     pub settings: Settings,
     pub store: Store,
     pub state: State,
+    pub key: SigningKey,
 }
 
 impl Machine {
@@ -33,7 +34,8 @@ impl Machine {
         settings.environment.insert("PATH".to_owned(), path.into_string().unwrap());
         let store = Store::open(&settings.home).unwrap();
         let state = State::new(&settings.home);
-        Self { directory, settings, store, state }
+        let key = SigningKey::generate().unwrap();
+        Self { directory, settings, store, state, key }
     }
 
     /// Packs the files as a skill, brings it into the store, approves and activates it.
@@ -53,7 +55,17 @@ impl Machine {
         manifest
     }
 
+    /// Packs the files as a skill and brings it into the store.
     pub fn ingest(&self, files: &[(&str, &str)]) -> Manifest {
+        let archive = self.pack(files);
+        let lease = self.store.lease().unwrap();
+        let ingested = self.store.ingest(&lease, archive.as_slice(), None).unwrap();
+        self.store.materialise(&lease, &ingested.manifest).unwrap();
+        ingested.manifest
+    }
+
+    /// Packs the files as a skill that the machine's key signs.
+    pub fn pack(&self, files: &[(&str, &str)]) -> Vec<u8> {
         let source = tempfile::tempdir_in(self.directory.path()).unwrap();
         for (path, text) in files {
             let file = source.path().join(path);
@@ -64,13 +76,27 @@ impl Machine {
             }
         }
         let packing = Packing::plan(source.path(), &PackOptions::default()).unwrap();
-        let envelope = packing.sign(&[SigningKey::generate().unwrap()]);
+        let envelope = packing.sign(std::slice::from_ref(&self.key));
         let mut archive = Vec::new();
         packing.write(&envelope, &mut archive).unwrap();
-        let lease = self.store.lease().unwrap();
-        let ingested = self.store.ingest(&lease, archive.as_slice(), None).unwrap();
-        self.store.materialise(&lease, &ingested.manifest).unwrap();
-        ingested.manifest
+        archive
+    }
+
+    /// Writes the archive beside the project and a lockfile that names it, and remembers the key.
+    pub fn lock(&self, manifest: &Manifest, archive: &[u8]) {
+        let file = format!("{}.skill.tar.zst", manifest.name);
+        std::fs::write(self.settings.project.join(&file), archive).unwrap();
+        let lock = format!(
+            "version = 1\n\n[[skill]]\nname = \"{}\"\nversion = \"{}\"\nfile = \"{file}\"\n\
+             address = \"{}\"\narchive = \"{}\"\nkey = \"{}\"\n",
+            manifest.name,
+            manifest.version,
+            manifest.address(),
+            Sha256Digest::of(archive).address(),
+            self.key.public().id()
+        );
+        std::fs::write(self.settings.project.join("skillpkg.lock"), lock).unwrap();
+        self.state.change_signers(|signers| signers.keep(&self.key.public())).unwrap();
     }
 
     pub fn set_state(&self, state: &ProjectState) {

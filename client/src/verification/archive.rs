@@ -1,0 +1,82 @@
+//! Verification of an archive that lies somewhere as a file.
+
+use std::fs::File;
+use std::path::Path;
+
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::manifest::verify_derived;
+use skillpkg_store::archive::{ArchiveError, Bounds, Reader};
+use skillpkg_store::content::{Store, StoreError};
+
+use super::{Problem, ProblemKind, Report, Subject, Verifier};
+use crate::{Error, Kind};
+
+impl Verifier<'_> {
+    /// Verifies an archive: every header and digest, the manifest derived from the files again,
+    /// the signature. Nothing of it stays.
+    pub async fn archive(&self, path: &Path) -> Result<Report, Error> {
+        let name = path.to_string_lossy().into_owned();
+        let problem = |kind, path: &str| Problem::new(&name, kind, path);
+        let mut problems = Vec::new();
+        let read = unpack_and_derive(path)?;
+        match read {
+            Ok(Unpacked { subject, envelope, derived }) => {
+                if let Some(detail) = derived {
+                    problems.push(problem(ProblemKind::Digest, "").with_detail(detail));
+                }
+                if let Err(detail) = self.vouched(&subject, &envelope).await? {
+                    problems.push(problem(ProblemKind::Signature, "").with_detail(detail));
+                }
+            }
+            Err(detail) => problems.push(problem(ProblemKind::Digest, "").with_detail(detail)),
+        }
+        Ok(Report { checked: 1, problems, repaired: Vec::new() })
+    }
+}
+
+struct Unpacked {
+    subject: Subject,
+    envelope: skillpkg_schema::signature::Envelope,
+    /// In what the manifest differs from the files.
+    derived: Option<String>,
+}
+
+/// Unpacks into a store of its own, which goes at the end; where the archive is refused, why.
+fn unpack_and_derive(path: &Path) -> Result<Result<Unpacked, String>, Error> {
+    let shown = || escape(&path.to_string_lossy());
+    let failed = |error: std::io::Error| {
+        let message = format!("`{}` cannot be read: {error}", shown());
+        Error::new(Kind::Failed, "file_unreadable", message)
+    };
+    let file = File::open(path).map_err(failed)?;
+    // The head alone first, so that what is no archive costs no store.
+    match Reader::open(&file, Bounds::default()) {
+        Ok(_) => {}
+        Err(ArchiveError::Io(error)) => return Err(failed(error)),
+        Err(error) => return Ok(Err(error.to_string())),
+    }
+    let file = File::open(path).map_err(failed)?;
+    let directory = tempfile::tempdir().map_err(failed)?;
+    let store = Store::open(directory.path())?;
+    let lease = store.lease()?;
+    let ingested = match store.ingest(&lease, &file, None) {
+        Ok(ingested) => ingested,
+        Err(StoreError::Archive(ArchiveError::Io(error))) => return Err(failed(error)),
+        Err(StoreError::Archive(error)) => return Ok(Err(error.to_string())),
+        Err(error) => return Err(error.into()),
+    };
+    store.materialise(&lease, &ingested.manifest)?;
+    let files = store.open_tree(&ingested.manifest)?;
+    let derived = verify_derived(&files, &ingested.manifest)
+        .err()
+        .map(|faults| faults.first().message.clone());
+    let subject = Subject {
+        name: ingested.manifest.name,
+        version: ingested.manifest.version,
+        address: ingested.address,
+        key: None,
+        source: None,
+        seen: false,
+    };
+    Ok(Ok(Unpacked { subject, envelope: ingested.envelope, derived }))
+}

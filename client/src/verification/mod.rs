@@ -1,0 +1,221 @@
+//! Verification of what lies on this machine: snapshots, copies in agents' directories, archives.
+//!
+//! Everything is re-hashed by content, and signatures are checked against keys that this machine
+//! has seen, or that the registry gives.
+
+mod archive;
+mod copies;
+mod keys;
+mod repair;
+mod snapshot;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use skillpkg_schema::signature::KeyId;
+use skillpkg_schema::{ContentAddress, QualifiedName, Version};
+use skillpkg_store::content::{Store, TreeProblemKind};
+
+use crate::project::{Locked, ProjectDirectory, Source};
+use crate::state::State;
+use crate::{Error, Kind, Settings};
+use keys::KeyRing;
+
+/// What can be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProblemKind {
+    /// Its bytes are not those that were signed.
+    Modified,
+    /// It is not there.
+    Missing,
+    /// It is no part of the skill.
+    Extra,
+    /// It is executable and should not be, or the reverse; or it is no regular file.
+    Mode,
+    /// A manifest, a blob or an archive is not what its digest says, or not what the lockfile says.
+    Digest,
+    /// No key that is known vouches for it.
+    Signature,
+}
+
+impl From<TreeProblemKind> for ProblemKind {
+    fn from(kind: TreeProblemKind) -> Self {
+        match kind {
+            TreeProblemKind::Modified => Self::Modified,
+            TreeProblemKind::Missing => Self::Missing,
+            TreeProblemKind::Extra => Self::Extra,
+            TreeProblemKind::Mode => Self::Mode,
+        }
+    }
+}
+
+/// One thing that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Problem {
+    /// The skill's whole name, or the archive as it was named.
+    pub name: String,
+    /// What is wrong.
+    pub kind: ProblemKind,
+    /// The file, relative to the skill; empty where it is about the whole.
+    pub path: String,
+    /// The skill in an agent's directory, where it is about that; [`None`] for the store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
+    /// More about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+}
+
+impl Problem {
+    fn new(name: &impl ToString, kind: ProblemKind, path: impl Into<String>) -> Self {
+        Self { name: name.to_string(), kind, path: path.into(), directory: None, detail: None }
+    }
+
+    fn with_detail(self, detail: impl Into<String>) -> Self {
+        Self { detail: Some(detail.into()), ..self }
+    }
+
+    fn within(self, directory: &Path) -> Self {
+        Self { directory: Some(directory.to_path_buf()), ..self }
+    }
+}
+
+/// What a verification found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// How many snapshots and archives were checked.
+    pub checked: usize,
+    /// What is wrong, sorted.
+    pub problems: Vec<Problem>,
+    /// What was wrong and is no more.
+    pub repaired: Vec<Problem>,
+}
+
+impl Report {
+    /// The sort of failure that the problems are: of verification where the store or an archive has
+    /// one, else drift of copies in agents' directories.
+    pub fn kind(&self) -> Option<Kind> {
+        if self.problems.iter().any(|problem| problem.directory.is_none()) {
+            return Some(Kind::Verification);
+        }
+        (!self.problems.is_empty()).then_some(Kind::Drift)
+    }
+
+    /// Takes over what another verification found.
+    pub fn add(&mut self, other: Self) {
+        self.checked += other.checked;
+        self.problems.extend(other.problems);
+        self.repaired.extend(other.repaired);
+        self.problems.sort();
+    }
+}
+
+/// What is said elsewhere of the snapshot that is verified.
+#[derive(Debug, Clone)]
+struct Subject {
+    name: QualifiedName,
+    version: Version,
+    address: ContentAddress,
+    /// The key that the lockfile names.
+    key: Option<KeyId>,
+    /// Where it comes from, where the lockfile says.
+    source: Option<Source>,
+    /// Whether agents see it, so that its tree must be there.
+    seen: bool,
+}
+
+impl Subject {
+    fn of_locked(locked: &Locked, seen: bool) -> Self {
+        Self {
+            name: locked.name.clone(),
+            version: locked.version.clone(),
+            address: locked.address,
+            key: Some(locked.key),
+            source: Some(locked.source.clone()),
+            seen,
+        }
+    }
+}
+
+/// Verifies what lies on this machine.
+#[derive(Debug)]
+pub struct Verifier<'a> {
+    settings: &'a Settings,
+    /// The project whose lockfile is meant.
+    root: PathBuf,
+    store: Store,
+    state: State,
+    repair: bool,
+}
+
+impl<'a> Verifier<'a> {
+    /// A verifier for the project at `root`, which repairs the store where it is told to. Asks no
+    /// registry where the settings are offline.
+    pub fn new(settings: &'a Settings, root: PathBuf, repair: bool) -> Result<Self, Error> {
+        let (store, state) = (Store::open(&settings.home)?, State::new(&settings.home));
+        Ok(Self { settings, root, store, state, repair })
+    }
+
+    /// Verifies the project's skills: those with one of `names`, or all where there are none.
+    ///
+    /// A name that the project does not have is an error.
+    pub async fn project(&self, names: &[QualifiedName]) -> Result<Report, Error> {
+        let state = self.state.project(&self.root)?;
+        let locked = self.locked()?;
+        for name in names {
+            if !locked.iter().any(|one| one.name == *name) {
+                return Err(not_installed(name, &locked));
+            }
+        }
+        let wanted = |name: &QualifiedName| names.is_empty() || names.contains(name);
+        let mut report = Report::default();
+        for locked in locked.iter().filter(|locked| wanted(&locked.name)) {
+            let seen = state.active(&locked.name).is_some()
+                || state.placed_of(&locked.name).next().is_some();
+            report.add(self.snapshot(&Subject::of_locked(locked, seen)).await?);
+        }
+        for placed in state.placed.iter().filter(|placed| wanted(&placed.name)) {
+            let problems = self.copy(placed)?;
+            report.add(Report { checked: 0, problems, repaired: Vec::new() });
+        }
+        Ok(report)
+    }
+
+    /// Verifies every snapshot in the store.
+    pub async fn everything(&self) -> Result<Report, Error> {
+        let mut report = self.project(&[]).await?;
+        let locked = self.locked()?;
+        for address in self.store.snapshots()? {
+            if locked.iter().any(|one| one.address == address) {
+                continue;
+            }
+            report.add(self.unlocked(address).await?);
+        }
+        Ok(report)
+    }
+
+    fn locked(&self) -> Result<Vec<Locked>, Error> {
+        if !self.root.is_dir() {
+            return Ok(Vec::new());
+        }
+        let files = ProjectDirectory::open(&self.root)?.read()?;
+        Ok(files.lock.skills().cloned().collect())
+    }
+
+    /// The keys that may vouch for a snapshot.
+    fn keys(&self) -> Result<KeyRing, Error> {
+        KeyRing::read(self.settings, &self.state)
+    }
+}
+
+fn not_installed(name: &QualifiedName, locked: &[Locked]) -> Error {
+    let message = format!("`{name}` is not installed in this project");
+    let error = Error::new(Kind::Failed, "skill_not_found", message);
+    let names: Vec<String> = locked.iter().map(|one| one.name.to_string()).collect();
+    match skillpkg_schema::diagnostic::nearest(&name.to_string(), names.iter().map(String::as_str))
+    {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => error.with_hint("`skillpkg list` tells the installed skills"),
+    }
+}

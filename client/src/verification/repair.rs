@@ -1,0 +1,96 @@
+//! Repair of a snapshot: from what the store still has, else from where it came from.
+
+use std::fs::File;
+use std::io::{self, Seek as _};
+
+use skillpkg_schema::tree::Tree as _;
+use skillpkg_store::archive;
+use skillpkg_store::content::Stored;
+
+use super::keys::registry_of;
+use super::snapshot::stored;
+use super::{Problem, ProblemKind, Subject, Verifier};
+use crate::project::Source;
+use crate::{Error, Kind};
+
+impl Verifier<'_> {
+    /// Mends a snapshot as far as it can be. Nothing that is wrong is deleted: it is set aside.
+    ///
+    /// What cannot be mended is what the next check finds; answers with why it could not be fetched
+    /// again, where it could not.
+    pub(super) async fn mend(
+        &self,
+        subject: &Subject,
+        problems: &[Problem],
+    ) -> Result<Option<String>, Error> {
+        let signed = !problems.iter().any(|problem| problem.kind == ProblemKind::Signature);
+        let here = stored(&self.store, &subject.address)?.ok();
+        if let Some(stored) = here.filter(|_| signed)
+            && self.mend_from_store(&stored)?
+        {
+            return Ok(None);
+        }
+        if let Err(error) = self.fetch(subject).await {
+            return Ok(Some(error.message));
+        }
+        if let Ok(stored) = stored(&self.store, &subject.address)? {
+            let lease = self.store.lease()?;
+            self.store.repair_tree(&lease, &stored.manifest)?;
+        }
+        self.store.sync()?;
+        Ok(None)
+    }
+
+    /// Makes the tree whole from the blobs, and the blobs whole from the tree; whether both are.
+    fn mend_from_store(&self, stored: &Stored) -> Result<bool, Error> {
+        let manifest = &stored.manifest;
+        let lease = self.store.lease()?;
+        if !self.store.repair_tree(&lease, manifest)?.is_empty() {
+            return Ok(false);
+        }
+        let whole = manifest
+            .files
+            .iter()
+            .all(|file| self.store.read_blob(&file.sha256.address(), file.size).is_ok());
+        if !whole {
+            // The archive that the tree makes brings every blob with it.
+            let tree = self.store.open_tree(manifest)?;
+            let mut packed = tempfile::tempfile().map_err(|error| failed(&error))?;
+            archive::write(&mut packed, manifest, &stored.envelope, &mut |entry| {
+                let open = tree.open(entry.path.as_str())?;
+                Ok(Box::new(open))
+            })?;
+            packed.rewind().map_err(|error| failed(&error))?;
+            self.store.ingest(&lease, &packed, Some(&manifest.address()))?;
+        }
+        self.store.sync()?;
+        Ok(true)
+    }
+
+    /// Brings the snapshot's archive into the store again.
+    async fn fetch(&self, subject: &Subject) -> Result<(), Error> {
+        let address = &subject.address;
+        if let Some(Source::File(path)) = &subject.source {
+            let file = File::open(self.root.join(path)).map_err(|error| failed(&error))?;
+            let lease = self.store.lease()?;
+            self.store.ingest(&lease, &file, Some(address))?;
+            return Ok(());
+        }
+        let registry = registry_of(self.settings, &subject.name, subject.source.as_ref())?;
+        let document = registry.document(&subject.name).await?;
+        let versions = document.iter().flat_map(|document| &document.versions);
+        let entry =
+            versions.into_iter().find(|entry| entry.address == *address).ok_or_else(|| {
+                let message = format!("the registry does not have {address} of `{}`", subject.name);
+                Error::new(Kind::Failed, "version_not_found", message)
+            })?;
+        let bytes = registry.archive(&entry.archive, entry.size).await?;
+        let lease = self.store.lease()?;
+        self.store.ingest(&lease, bytes.as_ref(), Some(address))?;
+        Ok(())
+    }
+}
+
+fn failed(error: &io::Error) -> Error {
+    Error::new(Kind::Failed, "repair_failed", format!("the archive cannot be read: {error}"))
+}
