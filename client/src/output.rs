@@ -174,6 +174,14 @@ impl Output {
 /// The code of a failure to write to a stdout that nobody reads any more.
 const STDOUT_CLOSED: &str = "stdout_closed";
 
+/// Prints what is wrong with a command line as every failure is printed with `--json`; `told` is
+/// what a person is told.
+pub(crate) fn fail_usage(told: &str) {
+    let message = told.split("\n\nUsage:").next().unwrap_or(told);
+    let message = message.trim().trim_start_matches("error: ");
+    let _ = print_json(&Error::new(Kind::Usage, "usage", message).to_json());
+}
+
 fn print_json(data: &impl Serialize) -> Result<(), Error> {
     let text = serde_json::to_string(data)
         .map_err(|error| Error::new(Kind::Failed, "output_failed", error.to_string()))?;

@@ -74,7 +74,7 @@ fn requires(checked: &Checked) -> Option<String> {
 
 /// Words as one line in which each is told from the next: a word with spaces or quotes, or without
 /// anything in it, stands in quotes.
-pub(super) fn run_line(words: &[String]) -> String {
+pub fn run_line(words: &[String]) -> String {
     let mut line = String::new();
     for word in words {
         if !line.is_empty() {

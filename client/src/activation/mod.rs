@@ -9,7 +9,7 @@ mod requirement;
 mod tests;
 
 pub use check::{check, check_with, intact_tree};
-pub use describe::describe;
+pub use describe::{describe, run_line};
 pub use growth::growth;
 
 use std::path::PathBuf;

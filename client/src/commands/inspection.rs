@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use skillpkg::Error;
+use skillpkg::activation::run_line;
 use skillpkg_schema::diagnostic::{escape, escape_prose, escape_whole};
 use skillpkg_schema::manifest::{FileEntry, Requires, ResourceEntry, ScriptEntry, ToolEntry};
 use skillpkg_schema::signature::KeyId;
@@ -127,9 +128,8 @@ impl Inspection {
 
     fn capabilities(&self, text: &mut String) {
         section(text, "Tools", &self.tools, |tool| {
-            let words: Vec<String> = tool.run.iter().map(|word| escape_whole(word)).collect();
-            let run = words.join(" ");
-            format!("{}: {}\n      runs {run}", escape(&tool.id), escape_whole(&tool.description))
+            let (id, description) = (escape(&tool.id), escape_whole(&tool.description));
+            format!("{id}: {description}\n      runs {}", run_line(&tool.run))
         });
         section(text, "Scripts", &self.scripts, |script| {
             let asks = if script.requires_permission { ", asks before each call" } else { "" };

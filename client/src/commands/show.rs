@@ -132,8 +132,9 @@ async fn not_found(registry: &Registry, name: &QualifiedName) -> Error {
     let url = registry_text(registry.url());
     let message = format!("there is no skill `{name}` at {url} that you may read");
     let error = Error::new(Kind::Failed, "skill_not_found", message);
-    let words = name.name().as_str().replace(['-', '_'], " ");
-    let found = match registry.search(&words, 20).await {
+    // A registry finds words by how they start, and most slips come later.
+    let start: String = name.name().as_str().chars().take(3).collect();
+    let found = match registry.search(&start, 100).await {
         Ok(found) => found.skills.iter().map(|hit| hit.name.to_string()).collect(),
         Err(_) => Vec::new(),
     };
