@@ -15,7 +15,7 @@ fn main() -> ExitCode {
         // Help and the version are data and go to stdout; clap tells which is which.
         Err(message) => {
             if message.use_stderr() && std::env::args_os().any(|argument| argument == "--json") {
-                output::fail_usage(&message.render().to_string());
+                output::fail_usage(&message);
             }
             let _ = message.print();
             return ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2));

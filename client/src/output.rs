@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
+use clap::error::ErrorKind;
 use serde::Serialize;
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::escape_prose;
@@ -174,10 +175,13 @@ impl Output {
 /// The code of a failure to write to a stdout that nobody reads any more.
 const STDOUT_CLOSED: &str = "stdout_closed";
 
-/// Prints what is wrong with a command line as every failure is printed with `--json`; `told` is
-/// what a person is told.
-pub(crate) fn fail_usage(told: &str) {
-    let message = told.split("\n\nUsage:").next().unwrap_or(told);
+/// Prints what is wrong with a command line as every failure is printed with `--json`.
+pub(crate) fn fail_usage(error: &clap::Error) {
+    let told = error.render().to_string();
+    let message = match error.kind() {
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing",
+        _ => told.split("\n\nUsage:").next().unwrap_or(&told),
+    };
     let message = message.trim().trim_start_matches("error: ");
     let _ = print_json(&Error::new(Kind::Usage, "usage", message).to_json());
 }

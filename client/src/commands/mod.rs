@@ -64,6 +64,7 @@ pub(crate) struct CommandLine {
 
 /// What every command takes.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Options of every command")]
 pub(crate) struct GlobalArguments {
     /// The registry: a URL, or a name of the user's configuration
     #[arg(long, global = true, value_name = "URL|NAME")]
@@ -77,8 +78,16 @@ pub(crate) struct GlobalArguments {
     /// Tell more
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
-    /// When to use colour
-    #[arg(long, global = true, value_enum, default_value_t)]
+    /// When to use colour: `auto`, `always` or `never`
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
     pub(crate) color: Color,
     /// Never ask
     #[arg(long, global = true)]

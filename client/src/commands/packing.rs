@@ -84,8 +84,10 @@ pub(crate) fn write(
     directory: &Path,
 ) -> Result<(tempfile::NamedTempFile, Digests), Error> {
     let failed = |error: io::Error| {
-        Error::new(Kind::Failed, "not_written", error.to_string())
-            .in_file(directory.to_string_lossy())
+        // Without the temporary name that the error comes with.
+        let inner = error.get_ref().and_then(|inner| inner.source()).map(ToString::to_string);
+        let message = inner.unwrap_or_else(|| error.to_string());
+        Error::new(Kind::Failed, "not_written", message).in_file(directory.to_string_lossy())
     };
     let mut builder = tempfile::Builder::new();
     builder.prefix(".skillpkg-");

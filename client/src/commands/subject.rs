@@ -98,7 +98,7 @@ pub(crate) fn read_directory(directory: &Path) -> Result<Skill, Error> {
 pub(crate) fn open_directory(directory: &Path) -> Result<DirectoryTree, Error> {
     DirectoryTree::open(directory).map_err(|error| {
         let message = format!("the directory cannot be read: {error}");
-        Error::new(Kind::Failed, "unreadable", message).in_file(directory.to_string_lossy())
+        Error::new(Kind::Failed, "file_unreadable", message).in_file(directory.to_string_lossy())
     })
 }
 

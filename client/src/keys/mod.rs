@@ -59,11 +59,11 @@ pub fn generate(path: &Path) -> Result<PublicKey, Error> {
     match private_file::create(path, pem.as_bytes()) {
         Ok(()) => Ok(key.public()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let message = "a key is there already, and what it signed is known by it";
+            let message = "a file is there already, and no key is ever overwritten";
             Err(Error::new(Kind::Failed, "key_exists", message)
                 .in_file(path.to_string_lossy())
                 .with_hint(
-                    "`--output FILE` makes another key, `skillpkg keys add FILE` registers it",
+                    "`--output FILE` makes a further key, `skillpkg keys add FILE` registers it",
                 ))
         }
         Err(error) => Err(Error::new(Kind::Failed, "key_not_made", error.to_string())

@@ -1,0 +1,82 @@
+use crate::support::Machine;
+
+/// The commands of authors, whose help is held word for word.
+const AUTHORS: &[&str] = &[
+    "init",
+    "check",
+    "inspect",
+    "compile",
+    "resolve",
+    "contract",
+    "pack",
+    "keygen",
+    "keys",
+    "keys add",
+    "keys list",
+    "keys revoke",
+    "login",
+    "logout",
+    "whoami",
+    "publish",
+    "yank",
+    "unyank",
+    "owner",
+    "owner add",
+    "owner list",
+    "owner remove",
+    "search",
+    "show",
+    "completions",
+];
+
+fn help(machine: &Machine, command: &str) -> String {
+    let mut arguments: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).collect();
+    arguments.push("--help");
+    let ran = machine.ok(&arguments);
+    assert!(ran.stderr.is_empty(), "{command}: {}", ran.stderr);
+    ran.stdout
+}
+
+#[test]
+fn the_help_of_each_command_is_what_it_was() {
+    let machine = Machine::new();
+    let mut shown = String::new();
+    for command in AUTHORS {
+        shown.push_str(&format!("$ skillpkg {command} --help\n{}\n", help(&machine, command)));
+    }
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn the_help_of_every_command_has_an_example_of_it() {
+    let machine = Machine::new();
+    let all = help(&machine, "");
+    let commands = all.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    let commands: Vec<&str> = commands
+        .take_while(|line| !line.is_empty())
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|command| *command != "help")
+        .collect();
+    assert!(commands.len() > 25, "{commands:?}");
+    for command in commands {
+        let help = help(&machine, command);
+        let example = help.lines().find(|line| line.starts_with("Example:")).unwrap_or_default();
+        let wanted = format!("skillpkg {command}");
+        assert!(example.contains(&wanted), "{command}: {example}");
+    }
+}
+
+#[test]
+fn the_version_goes_to_stdout() {
+    let ran = Machine::new().ok(&["--version"]);
+    assert_eq!(ran.stdout, concat!("skillpkg ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+#[test]
+fn the_completions_of_every_shell_name_the_commands() {
+    let machine = Machine::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = machine.ok(&["completions", shell]).stdout;
+        assert!(script.contains("publish") && script.contains("skillpkg"), "{shell}");
+    }
+}
