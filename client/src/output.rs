@@ -23,6 +23,7 @@ pub(crate) enum Color {
 
 /// The two streams, and how much goes to each.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that stands alone")]
 pub(crate) struct Output {
     /// Whether data is JSON.
     pub(crate) json: bool,
@@ -72,6 +73,7 @@ impl Output {
     }
 
     /// Warns.
+    #[expect(clippy::unused_self, reason = "whoever talks has been told how")]
     pub(crate) fn warn(self, text: &str) {
         let _ = writeln!(anstream::stderr(), "{}: {text}", style("warning", Style::Warning));
     }
@@ -142,6 +144,7 @@ impl Output {
     }
 
     /// Reads one line that is not shown while it is typed.
+    #[expect(clippy::unused_self, reason = "whoever talks has been told how")]
     pub(crate) fn ask_hidden(self, question: &str) -> Result<String, Error> {
         let mut stderr = anstream::stderr();
         let _ = write!(stderr, "{question} ");

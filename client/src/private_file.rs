@@ -35,7 +35,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let directory = directory_of(path);
     make_directory(directory)?;
     let file = tempfile::Builder::new().prefix(".skillpkg-").tempfile_in(directory);
-    let mut file = file.map_err(without_path)?;
+    let mut file = file.map_err(|error| without_path(&error))?;
     make_private(file.as_file())?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
@@ -43,7 +43,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
 }
 
 /// The error alone: the temporary name that it comes with means nothing to anybody.
-fn without_path(error: io::Error) -> io::Error {
+fn without_path(error: &io::Error) -> io::Error {
     let inner = error.get_ref().and_then(|inner| inner.source()).map(ToString::to_string);
     inner.map_or_else(|| io::Error::from(error.kind()), |text| io::Error::new(error.kind(), text))
 }
@@ -80,7 +80,8 @@ fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 

@@ -43,7 +43,7 @@ struct Report<'a> {
 }
 
 /// Runs it; answers with the exit code.
-pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
+pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error> {
     let directories = match arguments.directories.as_slice() {
         [] => vec![PathBuf::from(".")],
         some => some.to_vec(),

@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
 }
 
 /// Runs it; answers with the exit code.
-pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
+pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error> {
     let skill = Subject::find(context, arguments.what.as_deref())?.skill_file()?;
     let system = compile(&skill);
     context.output.exact(&system)?;

@@ -15,7 +15,7 @@ pub(crate) struct Arguments {
 }
 
 /// Runs it; answers with the exit code.
-pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
+pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error> {
     let mut script = Vec::new();
     let mut command = CommandLine::command();
     clap_complete::generate(arguments.shell, &mut command, "skillpkg", &mut script);

@@ -33,7 +33,7 @@ struct Compiled {
 }
 
 /// Runs it; answers with the exit code.
-pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
+pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error> {
     let file = arguments.schema.to_string_lossy();
     // One byte more than a contract may have, so that the contract says what is wrong with it.
     let schema = input::read_file(&arguments.schema, MAX_CONTRACT_BYTES as u64 + 1)?;

@@ -29,7 +29,7 @@ struct NewFile {
 }
 
 /// Runs it; answers with the exit code.
-pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
+pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let directory = arguments.directory.unwrap_or_else(|| PathBuf::from("."));
     let failed = |path: &Path, error: std::io::Error| {
         Error::new(Kind::Failed, "not_written", error.to_string()).in_file(path.to_string_lossy())

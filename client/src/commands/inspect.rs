@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 }
 
 /// Runs it; answers with the exit code.
-pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
+pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error> {
     let inspection = match Subject::find(context, arguments.what.as_deref())? {
         Subject::Directory(directory) => of_directory(&directory)?,
         Subject::Archive(path) => of_archive(&path)?,

@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 }
 
 /// Runs it; answers with the exit code.
-pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
+pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let path = arguments.output.unwrap_or_else(|| keys::default_path(&context.settings.home));
     let public = keys::generate(&path)?;
     let shown = path.to_string_lossy();

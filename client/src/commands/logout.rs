@@ -13,7 +13,7 @@ use crate::context::Context;
 pub(crate) struct Arguments {}
 
 /// Runs it; answers with the exit code.
-pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
+pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error> {
     let Arguments {} = arguments;
     let choice = context.settings.chosen_registry()?;
     let url = registry_text(&choice.url);

@@ -65,6 +65,7 @@ pub(crate) struct CommandLine {
 /// What every command takes.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Options of every command")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag that stands alone")]
 pub(crate) struct GlobalArguments {
     /// The registry: a URL, or a name of the user's configuration
     #[arg(long, global = true, value_name = "URL|NAME")]
@@ -239,17 +240,17 @@ fn start(global: &GlobalArguments, command: Command, output: Output) -> Result<u
 
 async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
     match command {
-        Command::Init(arguments) => init::run(arguments, context).await,
-        Command::Check(arguments) => check::run(arguments, context).await,
-        Command::Inspect(arguments) => inspect::run(arguments, context).await,
-        Command::Compile(arguments) => compile::run(arguments, context).await,
-        Command::Resolve(arguments) => resolve::run(arguments, context).await,
-        Command::Contract(arguments) => contract::run(arguments, context).await,
-        Command::Pack(arguments) => pack::run(arguments, context).await,
-        Command::Keygen(arguments) => keygen::run(arguments, context).await,
+        Command::Init(arguments) => init::run(arguments, context),
+        Command::Check(arguments) => check::run(&arguments, context),
+        Command::Inspect(arguments) => inspect::run(&arguments, context),
+        Command::Compile(arguments) => compile::run(&arguments, context),
+        Command::Resolve(arguments) => resolve::run(&arguments, context),
+        Command::Contract(arguments) => contract::run(&arguments, context),
+        Command::Pack(arguments) => pack::run(arguments, context),
+        Command::Keygen(arguments) => keygen::run(arguments, context),
         Command::Keys(arguments) => keys::run(arguments, context).await,
         Command::Login(arguments) => login::run(arguments, context).await,
-        Command::Logout(arguments) => logout::run(arguments, context).await,
+        Command::Logout(arguments) => logout::run(&arguments, context),
         Command::Whoami(arguments) => whoami::run(arguments, context).await,
         Command::Publish(arguments) => publish::run(arguments, context).await,
         Command::Yank(arguments) => yank::run(arguments, context).await,
@@ -268,6 +269,6 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Cat(arguments) => cat::run(arguments, context).await,
         Command::Verify(arguments) => verify::run(arguments, context).await,
         Command::Gc(arguments) => gc::run(arguments, context).await,
-        Command::Completions(arguments) => completions::run(arguments, context).await,
+        Command::Completions(arguments) => completions::run(&arguments, context),
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 }
 
 /// Runs it; answers with the exit code.
-pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
+pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let options = packing::options(&arguments.packing)?;
     let directory = packing::source(&arguments.packing);
     let plan = packing::plan(context, &directory, &options)?;

@@ -38,7 +38,7 @@ struct ShownCall<'a> {
 }
 
 /// Runs it; answers with the exit code.
-pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
+pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error> {
     let skill = Subject::find(context, arguments.what.as_deref())?.skill_file()?;
     let answer = input::read_stdin("the model's answer", MAX_ANSWER_BYTES)?;
     let call = resolve(&skill.tools, Answer::Text(&answer))

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, LOCATION, RETRY_AFTER};
+use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -230,7 +230,7 @@ impl Transport {
         }
         let url = self.shown();
         if status.is_redirection() {
-            let target = response.headers().get(LOCATION).map(|to| to.as_bytes());
+            let target = response.headers().get(LOCATION).map(HeaderValue::as_bytes);
             let target = String::from_utf8_lossy(target.unwrap_or_default()).into_owned();
             return Err(RegistryError::Redirect { url, target });
         }
@@ -302,7 +302,7 @@ pub(super) fn cause(error: &reqwest::Error) -> String {
 }
 
 fn media_type(response: &Response) -> String {
-    let value = response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes());
+    let value = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
     let value = String::from_utf8_lossy(value.unwrap_or_default()).to_ascii_lowercase();
     value.split(';').next().unwrap_or_default().trim().to_owned()
 }

@@ -22,13 +22,11 @@ pub fn registry_of_project(text: &str, file: &str) -> Result<Option<Url>, Error>
         let error = Error::new(Kind::Failed, "project_invalid", message).in_file(file);
         Error { line, ..error }.with_hint("a project's `registry` is a URL, written in full")
     };
-    match value.get_ref().as_str() {
-        Some(url) => registry_url(url).map(Some).map_err(|error| refused(error.to_string())),
-        None => {
-            let found = escape(value.get_ref().type_str());
-            Err(refused(format!("`registry` is of type {found}; expected a text in quotes")))
-        }
-    }
+    let Some(url) = value.get_ref().as_str() else {
+        let found = escape(value.get_ref().type_str());
+        return Err(refused(format!("`registry` is of type {found}; expected a text in quotes")));
+    };
+    registry_url(url).map(Some).map_err(|error| refused(error.to_string()))
 }
 
 #[cfg(test)]

@@ -105,14 +105,12 @@ impl Sources {
 
     fn configuration_text(&self) -> Result<Option<(PathBuf, String)>, Error> {
         if let Some(path) = self.path("SKILLPKG_CONFIG") {
-            return match read_text(&path)? {
-                Some(text) => Ok(Some((path, text))),
-                None => {
-                    let message = "`SKILLPKG_CONFIG` names a file that is not there";
-                    Err(Error::new(Kind::Failed, "configuration_absent", message)
-                        .in_file(path.to_string_lossy()))
-                }
+            let Some(text) = read_text(&path)? else {
+                let message = "`SKILLPKG_CONFIG` names a file that is not there";
+                let error = Error::new(Kind::Failed, "configuration_absent", message);
+                return Err(error.in_file(path.to_string_lossy()));
             };
+            return Ok(Some((path, text)));
         }
         let Some(directory) = self.xdg("XDG_CONFIG_HOME", ".config") else { return Ok(None) };
         let path = directory.join("config.toml");

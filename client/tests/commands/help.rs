@@ -40,10 +40,11 @@ fn help(machine: &Machine, command: &str) -> String {
 #[test]
 fn the_help_of_each_command_is_what_it_was() {
     let machine = Machine::new();
-    let mut shown = String::new();
-    for command in AUTHORS {
-        shown.push_str(&format!("$ skillpkg {command} --help\n{}\n", help(&machine, command)));
-    }
+    let shown: Vec<String> = AUTHORS
+        .iter()
+        .map(|command| format!("$ skillpkg {command} --help\n{}", help(&machine, command)))
+        .collect();
+    let shown = shown.join("\n");
     insta::assert_snapshot!(shown);
 }
 

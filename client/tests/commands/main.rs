@@ -1,5 +1,6 @@
 //! The author's commands as a person and a script see them: the real binary, in directories of its
 //! own.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
 
 mod accounts;
 mod answers;

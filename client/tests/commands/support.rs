@@ -151,7 +151,7 @@ pub(crate) fn example(name: &str) -> String {
 fn without_digests(text: &str) -> String {
     let mut shown = String::new();
     let mut digits = String::new();
-    let mut flush = |digits: &mut String, shown: &mut String| {
+    let flush = |digits: &mut String, shown: &mut String| {
         match digits.len() {
             64 => shown.push_str("[DIGEST]"),
             16 => shown.push_str("[SHORT]"),

@@ -75,13 +75,13 @@ fn every_wrong_input_has_an_exit_code_a_stable_code_and_a_message() {
 #[test]
 fn every_wrong_input_is_told_to_a_person_on_stderr_alone() {
     let machine = machine();
-    let mut shown = String::new();
+    let mut shown = Vec::new();
     for (arguments, exit, _) in WRONG {
         let ran = machine.run(arguments);
         assert_eq!((ran.code, ran.stdout.as_str()), (*exit, ""), "{arguments:?}");
-        shown.push_str(&format!("$ skillpkg {}\n{}\n", arguments.join(" "), ran.stderr));
+        shown.push(format!("$ skillpkg {}\n{}", arguments.join(" "), ran.stderr));
     }
-    insta::assert_snapshot!(shown);
+    insta::assert_snapshot!(shown.join("\n"));
 }
 
 #[test]
