@@ -8,6 +8,8 @@ mod fence;
 mod files;
 mod frontmatter;
 mod includes;
+mod lines;
+mod members;
 mod number;
 mod param;
 mod parse;
@@ -23,6 +25,7 @@ mod requires;
 mod resolve;
 mod run;
 mod schema;
+mod template;
 mod tool;
 mod yaml;
 

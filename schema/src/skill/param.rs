@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use super::coerce::{expected, from_text, same};
+use super::lines::{Keyed, keys, known, line_value};
 use super::report::{Place, Report, did_you_mean};
 use super::run::is_name_character;
-use super::tool::{Keyed, keys, known, line_value};
 use super::{Param, ParamKind};
 use crate::diagnostic::{Diagnostic, escape};
 use crate::json::Json;

@@ -55,15 +55,13 @@ fn is_item(content: &str) -> bool {
 /// value starts.
 fn key_and_value(content: &str) -> Option<(&str, usize)> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '$');
-    let (key, colon) = match content.chars().next().filter(|c| matches!(c, '"' | '\'')) {
-        Some(quote) => {
-            let length = content.get(1..)?.find(quote)?;
-            (content.get(1..=length)?, length + 2)
-        }
-        None => {
-            let colon = content.find(':')?;
-            (content.get(..colon)?.trim_end_matches(' '), colon)
-        }
+    let quote = content.chars().next().filter(|c| matches!(c, '"' | '\''));
+    let (key, colon) = if let Some(quote) = quote {
+        let length = content.get(1..)?.find(quote)?;
+        (content.get(1..=length)?, length + 2)
+    } else {
+        let colon = content.find(':')?;
+        (content.get(..colon)?.trim_end_matches(' '), colon)
     };
     let rest = content.get(colon..)?.strip_prefix(':')?;
     let words = key.split(' ').count();
