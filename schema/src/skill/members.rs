@@ -17,6 +17,7 @@ pub(super) const KNOWN: [&str; 9] = [
     "metadata",
     "allowed-tools",
 ];
+
 /// The keys and values, those lines taken verbatim that are not YAML as they stand.
 pub(super) fn read(text: &str, report: &mut Report<'_>) -> Option<Vec<Member>> {
     let (read, repairs) = match yaml::read(text) {
