@@ -180,3 +180,35 @@ fn granted_by(need: Need, name: Option<&QualifiedName>) -> Option<Granted<'_>> {
         })),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bare_name_is_its_owners_and_a_scoped_one_its_members() {
+        let bare: QualifiedName = "waitlist".parse().unwrap();
+        let scoped: QualifiedName = "acme/waitlist".parse().unwrap();
+        for (name, role, owner, standing) in [
+            (&bare, None, true, Standing::Publisher),
+            (&bare, None, false, Standing::Stranger),
+            (&scoped, Some(Role::Owner), false, Standing::Publisher),
+            (&scoped, Some(Role::Publisher), false, Standing::Publisher),
+            (&scoped, Some(Role::Reader), false, Standing::Reader),
+            (&scoped, Some(Role::Reader), true, Standing::Publisher),
+            // One who has left the scope is nothing to it.
+            (&scoped, None, true, Standing::Stranger),
+        ] {
+            assert_eq!(Standing::of(name, role, owner), standing, "{name} {role:?} {owner}");
+        }
+    }
+
+    #[test]
+    fn a_route_without_a_row_has_none() {
+        assert!(row_of(&Method::PATCH, "/v1/keys").is_none());
+        assert!(row_of(&Method::GET, "/v1/other").is_none());
+        let head = row_of(&Method::HEAD, "/v1/skills/{scope}/{name}");
+        assert_eq!(head.map(|row| row.need), Some(Need::Read));
+        assert_eq!(methods_of("/v1/keys"), [Method::GET, Method::POST]);
+    }
+}

@@ -74,6 +74,7 @@ impl Database {
         let writer = SqlitePoolOptions::new()
             .max_connections(1)
             .acquire_timeout(Duration::from_secs(30))
+            .test_before_acquire(false)
             .connect_with(options.clone())
             .await
             .map_err(failed)?;
@@ -81,6 +82,7 @@ impl Database {
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .acquire_timeout(Duration::from_secs(10))
+            .test_before_acquire(false)
             .connect_with(options.read_only(true).create_if_missing(false))
             .await
             .map_err(failed)?;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use skillpkg_schema::wire::{Document, SignerKey, VersionEntry, Yank};
-use skillpkg_schema::{Blake3Digest, ContentAddress, QualifiedName, Sha256Digest};
+use skillpkg_schema::{Blake3Digest, QualifiedName, Sha256Digest};
 
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row as _};
@@ -35,18 +35,22 @@ pub struct Prepared {
 #[derive(Debug, Clone)]
 struct ByLength;
 
-impl Weighter<QualifiedName, Arc<Prepared>> for ByLength {
-    fn weight(&self, _: &QualifiedName, prepared: &Arc<Prepared>) -> u64 {
-        prepared.bytes.len() as u64 + 256
+impl Weighter<QualifiedName, Known> for ByLength {
+    fn weight(&self, _: &QualifiedName, known: &Known) -> u64 {
+        known.as_ref().map_or(0, |prepared| prepared.bytes.len() as u64) + 256
     }
 }
 
-type Documents = Cache<QualifiedName, Arc<Prepared>, ByLength>;
+/// What is known of a name: its document, or that there is none.
+pub type Known = Option<Arc<Prepared>>;
+
+type Documents = Cache<QualifiedName, Known, ByLength>;
 
 /// The documents, the hot ones in memory.
 ///
 /// Private ones are kept apart: a caller who may not read them takes the path of one who asks for
-/// what is not there, and its time.
+/// what is not there, and its time. That there is none is remembered as well, since clients ask for
+/// names on several registries; a publish forgets it.
 #[derive(Debug)]
 pub struct DocumentCache {
     database: Database,
@@ -62,26 +66,35 @@ impl DocumentCache {
     }
 
     /// The document of `name`, where it is there and `caller` may read it.
-    pub async fn get(
-        &self,
-        caller: &Caller,
-        name: &QualifiedName,
-    ) -> Answer<Option<Arc<Prepared>>> {
-        if let Some(prepared) = self.public.get(name) {
+    pub async fn get(&self, caller: &Caller, name: &QualifiedName) -> Answer<Known> {
+        if !caller.reads_private(name) {
+            return self.through(&self.public, name, false).await;
+        }
+        if let Some(Some(prepared)) = self.public.get(name) {
             return Ok(Some(prepared));
         }
-        let (cache, private) =
-            if caller.reads_private(name) { (&self.private, true) } else { (&self.public, false) };
+        match self.through(&self.private, name, true).await? {
+            Some(prepared) => Ok(Some(prepared)),
+            // Not there, or of a public scope.
+            None => self.through(&self.public, name, false).await,
+        }
+    }
+
+    /// What is known of a name of this visibility, asking the database where that is nothing.
+    async fn through(
+        &self,
+        cache: &Documents,
+        name: &QualifiedName,
+        private: bool,
+    ) -> Answer<Known> {
         let guard = match cache.get_value_or_guard_async(name).await {
-            Ok(prepared) => return Ok(Some(prepared)),
+            Ok(known) => return Ok(known),
             Err(guard) => guard,
         };
-        let Some(prepared) = self.load(name, private).await? else { return Ok(None) };
-        if prepared.private == private {
-            // Refused where the name was forgotten since the load began: then this may be what was.
-            let _ = guard.insert(Arc::clone(&prepared));
-        }
-        Ok(Some(prepared))
+        let known = self.load(name, private).await?;
+        // Refused where the name was forgotten since the load began: then this may be what was.
+        let _ = guard.insert(known.clone());
+        Ok(known)
     }
 
     /// Forgets a document that was changed; called once the change is committed.
@@ -90,7 +103,7 @@ impl DocumentCache {
         self.private.remove(name);
     }
 
-    async fn load(&self, name: &QualifiedName, private: bool) -> Answer<Option<Arc<Prepared>>> {
+    async fn load(&self, name: &QualifiedName, private: bool) -> Answer<Known> {
         let document = load(&self.database, name, private).await?;
         let Some(document) = document else { return Ok(None) };
         let bytes = serde_json::to_vec(&document).map_err(|error| Refusal::internal(&error))?;
@@ -137,7 +150,7 @@ impl FromRow<'_, SqliteRow> for VersionRow {
     }
 }
 
-/// Reads the document of a skill; a private one only where `private` allows it.
+/// Reads the document of a skill of this visibility.
 async fn load(
     database: &Database,
     name: &QualifiedName,
@@ -145,16 +158,16 @@ async fn load(
 ) -> Answer<Option<Document>> {
     // One connection and one snapshot: the versions and their keys are of one moment.
     let mut read = database.readers().begin().await?;
-    let found: Option<(i64, bool, Option<String>)> = sqlx::query_as(
-        "SELECT k.id, s.private, k.current_version FROM skills k JOIN scopes s ON s.id = k.scope_id
-         WHERE s.name = $1 AND k.name = $2 AND (s.private = FALSE OR $3)",
+    let found: Option<(i64, Option<String>)> = sqlx::query_as(
+        "SELECT k.id, k.current_version FROM skills k JOIN scopes s ON s.id = k.scope_id
+         WHERE s.name = $1 AND k.name = $2 AND s.private = $3",
     )
     .bind(name.wire_scope())
     .bind(name.name().as_str())
     .bind(private)
     .fetch_optional(&mut *read)
     .await?;
-    let Some((skill, private, current)) = found else { return Ok(None) };
+    let Some((skill, current)) = found else { return Ok(None) };
     let rows: Vec<VersionRow> = sqlx::query_as(
         "SELECT id, version, address, blake3, archive, size, unpacked_size, published, description,
          yank_reason, log_index FROM versions WHERE skill_id = $1 ORDER BY id",
@@ -225,10 +238,4 @@ fn document(
 /// Reads a text that the registry has written; anything else in its place is a fault of its own.
 pub fn stored<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Answer<T> {
     text.parse().map_err(|error: T::Err| Refusal::internal(&error))
-}
-
-/// The SHA-256 digest that an address of that algorithm names.
-pub fn sha256_of(address: &ContentAddress) -> Option<Sha256Digest> {
-    (address.algorithm() == skillpkg_schema::Algorithm::Sha256)
-        .then(|| Sha256Digest::from_bytes(*address.digest()))
 }

@@ -1,6 +1,8 @@
 //! What stands around every route: who calls, and what every answer carries.
 
 use std::any::Any;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
@@ -9,6 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header}
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
+use skillpkg_schema::diagnostic::escape;
 
 use crate::access::{self, Decision, Need};
 use crate::auth::Caller;
@@ -106,17 +109,17 @@ pub(super) async fn drain(body: Body) {
 /// Neither `Authorization` nor a query is ever noted.
 pub(super) async fn dress(request: Request, next: Next) -> Response {
     let start = Instant::now();
-    let id = random::hex::<8>().unwrap_or_default();
-    let method = request.method().clone();
-    let path = request.uri().path().to_owned();
+    let id = request_id();
+    let (method, uri) = (request.method().clone(), request.uri().clone());
     let mut response = as_problem(next.run(request).await);
     let status = response.status();
-    let elapsed = start.elapsed();
-    let path = skillpkg_schema::diagnostic::escape(&path);
+    let note = || (escape(uri.path()), status.as_u16(), start.elapsed());
     if status.is_server_error() {
-        tracing::warn!(id, %method, path, status = status.as_u16(), ?elapsed, "failed");
-    } else {
-        tracing::debug!(id, %method, path, status = status.as_u16(), ?elapsed, "answered");
+        let (path, status, elapsed) = note();
+        tracing::warn!(id, %method, path, status, ?elapsed, "failed");
+    } else if tracing::enabled!(tracing::Level::DEBUG) {
+        let (path, status, elapsed) = note();
+        tracing::debug!(id, %method, path, status, ?elapsed, "answered");
     }
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::try_from(id) {
@@ -130,6 +133,17 @@ pub(super) async fn dress(request: Request, next: Next) -> Response {
         headers.insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+/// An id that no other request of this process has, and most likely none of another.
+fn request_id() -> String {
+    static FIRST: LazyLock<u64> = LazyLock::new(|| {
+        let digits = random::hex::<8>().unwrap_or_default();
+        u64::from_str_radix(&digits, 16).unwrap_or_default()
+    });
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("{:016x}", FIRST.wrapping_add(count))
 }
 
 /// A refusal in place of an error that a layer, and no handler, has answered.

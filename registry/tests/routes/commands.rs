@@ -233,6 +233,55 @@ async fn a_server_killed_at_any_moment_tells_no_lie() {
     serving.kill();
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+#[ignore = "sends 1.6 GB and takes minutes in a debug build"]
+async fn the_largest_archives_at_once_stay_within_a_quarter_of_a_gibibyte() {
+    let directory = tempfile::tempdir().unwrap();
+    let ana = author("ana", &done(directory.path(), &["user", "add", "ana"]));
+    let serving = Serving::start(directory.path());
+    // What does not compress: the archive is about as long as its content, just below the bound.
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()
+    })
+    .take(52_000_000 / 8)
+    .flatten()
+    .collect();
+    let packed = Skill::new("waitlist", "1.0.0").with_file("noise.bin", noise).pack(&ana);
+    assert!(packed.archive.len() > 51_000_000);
+    let archive = bytes::Bytes::from(packed.archive.clone());
+    let peak = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", serving.process.id()));
+        let status = status.unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap().to_owned();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+    };
+    let sent = (0..32).map(|_| {
+        let request = client().put(format!("{}{}", serving.url, packed.path()));
+        let request = request.bearer_auth(&ana.token).header("skillpkg-public-key", ana.offered());
+        request.body(archive.clone()).send()
+    });
+    for answer in futures_util::future::join_all(sent).await {
+        assert!(answer.unwrap().status().is_success());
+    }
+    assert!(peak() < 256 * 1024 * 1024, "publishing took {} bytes", peak());
+    let url = format!("{}/v1/archives/{}", serving.url, packed.digests.sha256);
+    let reads = (0..32).map(|_| async {
+        let mut answer = client().get(&url).send().await.unwrap();
+        let mut length = 0;
+        while let Some(piece) = answer.chunk().await.unwrap() {
+            length += piece.len();
+        }
+        assert_eq!(length, archive.len());
+    });
+    futures_util::future::join_all(reads).await;
+    assert!(peak() < 256 * 1024 * 1024, "downloading took {} bytes", peak());
+}
+
 #[test]
 fn every_command_has_help_with_an_example() {
     for arguments in [

@@ -1,11 +1,12 @@
 //! The one transaction that makes a version visible.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::wire::PublishAnswer;
 use skillpkg_schema::{Blake3Digest, Manifest, Sha256Digest};
-use sqlx::QueryBuilder;
+use sqlx::{QueryBuilder, SqliteConnection};
 
 use super::verify::Verified;
 use super::{Step, may_publish, store};
@@ -36,19 +37,19 @@ const MAX_CAPABILITIES: usize = 100;
 /// cut short, it is absent.
 pub(super) async fn commit(
     registry: &Registry,
-    credential: &std::sync::Arc<Credential>,
+    credential: &Arc<Credential>,
     verified: &Verified,
     fresh: &[(Kind, Sha256Digest)],
 ) -> Answer<PublishAnswer> {
     let manifest = &verified.manifest;
     let name = &manifest.name;
     let mut write = registry.data.database.write().await?;
-    may_publish(&mut write, &Caller::Account(std::sync::Arc::clone(credential)), name).await?;
+    may_publish(&mut write, &Caller::Account(Arc::clone(credential)), name).await?;
     let skill = match skills::find(&mut write, name).await? {
         Some(skill) => skill,
         None => take_name(&mut write, registry, credential, manifest).await?,
     };
-    if let Some(answer) = existing(&mut write, skill, verified).await? {
+    if let Some(answer) = existing_of(&mut write, skill, verified).await? {
         return Ok(answer);
     }
     let key_registered = check_keys(&mut write, credential, verified).await?;
@@ -121,9 +122,25 @@ async fn take_name(
 /// Version, address by SHA-256 and by BLAKE3, archive, its size, leaf of the log.
 type ExistingRow = (String, String, String, String, i64, Option<i64>);
 
+/// The answer where the version is there, asked for before anything is put: a publish that is not
+/// to be leaves no objects.
+pub(super) async fn existing(
+    registry: &Registry,
+    credential: &Arc<Credential>,
+    verified: &Verified,
+) -> Answer<Option<PublishAnswer>> {
+    let name = &verified.manifest.name;
+    let mut read = registry.data.database.readers().acquire().await?;
+    may_publish(&mut read, &Caller::Account(Arc::clone(credential)), name).await?;
+    match skills::find(&mut read, name).await? {
+        Some(skill) => existing_of(&mut read, skill, verified).await,
+        None => Ok(None),
+    }
+}
+
 /// The answer where the version is there: the same manifest, or a refusal.
-async fn existing(
-    write: &mut Write,
+async fn existing_of(
+    connection: &mut SqliteConnection,
     skill: Skill,
     verified: &Verified,
 ) -> Answer<Option<PublishAnswer>> {
@@ -134,7 +151,7 @@ async fn existing(
     )
     .bind(skill.id)
     .bind(versions::key(&manifest.version))
-    .fetch_optional(&mut **write)
+    .fetch_optional(connection)
     .await?;
     let Some((version, address, blake3, archive, size, log_index)) = row else { return Ok(None) };
     if stored::<Sha256Digest>(&address)? != verified.manifest_digests.sha256 {

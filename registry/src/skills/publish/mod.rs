@@ -149,6 +149,19 @@ fn scope_refused(name: &QualifiedName) -> Refusal {
     Refusal::new(Code::ScopeRefused, detail)
 }
 
+async fn put_and_commit(
+    registry: &Registry,
+    credential: &Arc<Credential>,
+    verified: &verify::Verified,
+) -> Answer<PublishAnswer> {
+    let fresh = store::put(registry, verified).await?;
+    registry.at(Step::ArchivePut)?;
+    let answer = commit::commit(registry, credential, verified, &fresh).await?;
+    registry.documents.forget(&verified.manifest.name);
+    registry.at(Step::Committed)?;
+    Ok(answer)
+}
+
 /// Publishes the archive in `body`; the version is visible when this answers.
 pub async fn publish(
     registry: &Registry,
@@ -170,11 +183,10 @@ pub async fn publish(
         let keys = verify::signing_keys(&registry, &credential, request.offered).await?;
         let verified = verify::verify(received, request, keys).await?;
         registry.at(Step::Verified)?;
-        let fresh = store::put(&registry, &verified).await?;
-        registry.at(Step::ArchivePut)?;
-        let answer = commit::commit(&registry, &credential, &verified, &fresh).await?;
-        registry.documents.forget(&verified.manifest.name);
-        registry.at(Step::Committed)?;
+        let answer = match commit::existing(&registry, &credential, &verified).await? {
+            Some(answer) => answer,
+            None => put_and_commit(&registry, &credential, &verified).await?,
+        };
         // Thousands of files are removed where it holds up nobody.
         tokio::task::spawn_blocking(move || drop(verified));
         Ok(answer)
