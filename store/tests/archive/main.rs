@@ -7,6 +7,7 @@ mod bounds;
 mod differential;
 mod fuzz_corpus;
 mod golden;
+mod ingest;
 mod memory;
 mod properties;
 mod round_trip;
