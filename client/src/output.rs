@@ -204,6 +204,7 @@ pub(crate) fn closed(error: &io::Error) -> Error {
     Error::new(Kind::Failed, "output_failed", format!("cannot write to stdout: {error}"))
 }
 
+#[derive(Clone, Copy)]
 enum Style {
     Error,
     Warning,

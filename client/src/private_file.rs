@@ -35,17 +35,12 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let directory = directory_of(path);
     make_directory(directory)?;
     let file = tempfile::Builder::new().prefix(".skillpkg-").tempfile_in(directory);
-    let mut file = file.map_err(|error| without_path(&error))?;
+    // The error comes with the temporary name, which means nothing to anybody.
+    let mut file = file.map_err(|error| io::Error::from(error.kind()))?;
     make_private(file.as_file())?;
     file.write_all(bytes)?;
     file.as_file().sync_all()?;
     Ok(file)
-}
-
-/// The error alone: the temporary name that it comes with means nothing to anybody.
-fn without_path(error: &io::Error) -> io::Error {
-    let inner = error.get_ref().and_then(|inner| inner.source()).map(ToString::to_string);
-    inner.map_or_else(|| io::Error::from(error.kind()), |text| io::Error::new(error.kind(), text))
 }
 
 fn make_directory(directory: &Path) -> io::Result<()> {

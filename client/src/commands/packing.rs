@@ -83,10 +83,9 @@ pub(crate) fn write(
     key: &SigningKey,
     directory: &Path,
 ) -> Result<(tempfile::NamedTempFile, Digests), Error> {
-    let failed = |error: io::Error| {
+    let failed = |error: &io::Error| {
         // Without the temporary name that the error comes with.
-        let inner = error.get_ref().and_then(|inner| inner.source()).map(ToString::to_string);
-        let message = inner.unwrap_or_else(|| error.to_string());
+        let message = format!("nothing can be written here: {}", error.kind());
         Error::new(Kind::Failed, "not_written", message).in_file(directory.to_string_lossy())
     };
     let mut builder = tempfile::Builder::new();
@@ -97,7 +96,7 @@ pub(crate) fn write(
         // An archive is no secret: as readable as any file that its author makes.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.tempfile_in(directory).map_err(failed)?;
+    let mut file = builder.tempfile_in(directory).map_err(|error| failed(&error))?;
     let digests = packing.write(&packing.sign(std::slice::from_ref(key)), file.as_file_mut())?;
     Ok((file, digests))
 }
