@@ -35,8 +35,8 @@ struct Compiled {
 /// Runs it; answers with the exit code.
 pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error> {
     let file = arguments.schema.to_string_lossy();
-    // One byte more than a contract may have, so that the contract says what is wrong with it.
-    let schema = input::read_file(&arguments.schema, MAX_CONTRACT_BYTES as u64 + 1)?;
+    let schema = input::read_file(&arguments.schema, MAX_CONTRACT_BYTES as u64)
+        .map_err(|error| if error.code == "input_refused" { no_contract(error) } else { error })?;
     let contract = Contract::compile(&schema).map_err(|error| refused(&error, &file))?;
     let effective = match &arguments.args {
         None => None,
@@ -57,6 +57,11 @@ pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error>
         effective: effective.map(input::raw_json).transpose()?,
     })?;
     Ok(0)
+}
+
+/// A file that is too long or not UTF-8 is a refused contract like any other.
+fn no_contract(error: Error) -> Error {
+    Error { code: "contract_refused".to_owned(), path: Some(String::new()), ..error }
 }
 
 fn refused(error: &ContractError, file: &str) -> Error {
