@@ -12,6 +12,7 @@ pub use check::{check, check_with, intact_tree};
 pub use describe::{describe, run_line};
 pub use growth::growth;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use skillpkg_schema::{ContentAddress, Diagnostic, Manifest};
@@ -52,4 +53,17 @@ pub struct Checked {
     /// Files of the tree that were not as they should be and were made whole again from the store,
     /// or set aside, as sentences: worth telling.
     pub repaired: Vec<String>,
+}
+
+impl Checked {
+    /// The programs that were looked up on PATH, by name, with the file that was found.
+    pub fn programs_on_path(&self) -> BTreeMap<String, PathBuf> {
+        self.programs
+            .iter()
+            .filter(|program| !program.name.contains('/'))
+            .filter_map(|program| Some((program.name.clone(), program.path.clone()?)))
+            // The state is JSON, which holds text alone: another path is looked up at each call.
+            .filter(|(_, path)| path.to_str().is_some())
+            .collect()
+    }
 }

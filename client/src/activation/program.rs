@@ -71,11 +71,15 @@ pub fn find(
 /// The program that `name` means outside of any skill: an absolute path, or a name in one of the
 /// directories `path`.
 pub fn on_machine(name: &str, path: &[PathBuf]) -> Option<PathBuf> {
-    let file = Path::new(name);
-    if file.is_absolute() {
-        return is_program(file).then(|| file.to_path_buf());
+    if Path::new(name).is_absolute() {
+        return executable(Path::new(name));
     }
     on_path(name, path)
+}
+
+/// The file at an absolute path, if it is a regular one that this process may execute.
+pub fn executable(file: &Path) -> Option<PathBuf> {
+    (file.is_absolute() && is_program(file)).then(|| file.to_path_buf())
 }
 
 /// The first executable file called `name` in `directories`.

@@ -1,7 +1,10 @@
 //! `skillpkg activate`.
 
 use skillpkg::Error;
+use skillpkg::install::{Options, activate};
 
+use crate::commands::attendant::Terminal;
+use crate::commands::{installed, reach};
 use crate::context::Context;
 
 /// Verify an installed skill, ask, and let agents see it.
@@ -20,6 +23,10 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let _ = (arguments, context);
-    todo!()
+    let Arguments { name, global, yes } = arguments;
+    let options = Options { approve: yes, ..Options::new(reach(global)) };
+    let mut terminal = Terminal::approving(context.output);
+    let report = activate(&context.settings, &options, &[name], &mut terminal).await?;
+    installed::tell(&report, context.output)?;
+    Ok(0)
 }

@@ -82,7 +82,7 @@ impl Host {
     /// The snapshot of an active skill, its manifest re-hashed.
     pub(super) fn snapshot(&self, active: &Active) -> Result<Snapshot, Error> {
         if let Some(stored) = self.store.stored(&active.address)? {
-            return Ok(Snapshot::new(stored.manifest, &self.store));
+            return Ok(Snapshot::new(active, stored.manifest, &self.store));
         }
         let (name, version) = (&active.name, &active.version);
         let message = format!("the snapshot of `{name}` {version} is not in the store");

@@ -1,6 +1,7 @@
 //! Calls of tools and scripts.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use skillpkg_schema::capability::{DEFAULT_MAXIMUM_OUTPUT_BYTES, DEFAULT_TIMEOUT};
@@ -128,15 +129,11 @@ impl Host {
         let input = Json::Object(call.args.clone().into_iter().collect()).canonical();
         let request = request(snapshot, id, CapabilityKind::Tool, call.argv.clone(), input, true);
         ask(&request, permission).await?;
-        let notices = self.intact(snapshot).await?;
+        let mut notices = self.intact(snapshot).await?;
         let (name, words) = call.argv.split_first().ok_or_else(|| {
             CallError::arguments("run_empty", format!("`{}` runs nothing", escape(id)))
         })?;
-        let program = program::find(name, &snapshot.manifest, &snapshot.tree, &self.settings.path)
-            .map_err(|error| {
-                Error::new(Kind::Requirement, error.code(), error.to_string())
-                    .with_hint(error.hint())
-            })?;
+        let program = self.program(snapshot, name, &mut notices)?;
         let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
         let spawn = Spawn {
             program: &program,
@@ -151,6 +148,34 @@ impl Host {
             _ => failure,
         })?;
         Ok(outcome(RunOutput { argv: call.argv, ..output }, notices))
+    }
+
+    /// The program that the skill was approved with; where that is gone, the one that there is
+    /// now, and a notice.
+    fn program(
+        &self,
+        snapshot: &Snapshot,
+        name: &str,
+        notices: &mut Vec<String>,
+    ) -> Result<PathBuf, Error> {
+        let recorded = snapshot.programs.get(name);
+        if let Some(found) = recorded.and_then(|path| program::executable(path)) {
+            return Ok(found);
+        }
+        let found = program::find(name, &snapshot.manifest, &snapshot.tree, &self.settings.path)
+            .map_err(|error| {
+                Error::new(Kind::Requirement, error.code(), error.to_string())
+                    .with_hint(error.hint())
+            })?;
+        if let Some(recorded) = recorded {
+            notices.push(format!(
+                "`{}` is `{}` now; when it was approved it was `{}`",
+                escape(name),
+                escape(&found.to_string_lossy()),
+                escape(&recorded.to_string_lossy())
+            ));
+        }
+        Ok(found)
     }
 
     async fn call_script(

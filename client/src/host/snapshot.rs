@@ -1,5 +1,6 @@
 //! The snapshot of an active skill, read with every byte compared with its manifest.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use bytes::Bytes;
@@ -13,6 +14,7 @@ use skillpkg_store::content::Store;
 
 use crate::resource::{ResourceError, ResourceFailure};
 use crate::runner::Script;
+use crate::state::Active;
 use crate::{Error, Kind};
 
 /// The snapshot of an active skill. Its manifest was re-hashed; its files are when they are read.
@@ -20,12 +22,19 @@ use crate::{Error, Kind};
 pub(super) struct Snapshot {
     pub(super) manifest: Manifest,
     pub(super) tree: PathBuf,
+    /// Where its programs were found when it was activated.
+    pub(super) programs: BTreeMap<String, PathBuf>,
     store: Store,
 }
 
 impl Snapshot {
-    pub(super) fn new(manifest: Manifest, store: &Store) -> Self {
-        Self { tree: store.tree_path(&manifest.address()), manifest, store: store.clone() }
+    pub(super) fn new(active: &Active, manifest: Manifest, store: &Store) -> Self {
+        Self {
+            tree: store.tree_path(&manifest.address()),
+            programs: active.programs.clone(),
+            manifest,
+            store: store.clone(),
+        }
     }
 
     /// The parsed `SKILL.md`.

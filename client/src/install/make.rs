@@ -186,11 +186,8 @@ async fn prepare_all(
     let mut done: Vec<(usize, Prepared)> = Vec::with_capacity(total);
     while let Some(one) = running.next().await {
         let (position, prepared) = one?;
-        for file in &prepared.repaired {
-            attendant.warn(&format!(
-                "`{file}` of `{}` was not as it was published, and was put right",
-                prepared.manifest.name
-            ));
+        for notice in &prepared.repaired {
+            attendant.warn(&format!("`{}`: {notice}", prepared.manifest.name));
         }
         done.push((position, prepared));
         attendant.progress(Progress { done: done.len(), total });
@@ -351,6 +348,7 @@ impl Change {
                 placed_as: job.goal.wanted.directory_name().clone(),
                 version: locked.version.clone(),
                 address: locked.address,
+                programs: programs(session, prepared),
             });
         } else {
             state.inactive.push(name.clone());
@@ -428,4 +426,14 @@ fn tell_left(plan: &Plan, attendant: &mut dyn Attendant) {
 fn first_path(session: &Session<'_>, prepared: &Prepared, plan: &Plan) -> PathBuf {
     let placed = plan.placed.first().map(|placed| placed.path.clone());
     placed.unwrap_or_else(|| session.store.tree_path(&prepared.address))
+}
+
+/// Where the programs of a skill were found: now, or when agents came to see this snapshot.
+fn programs(session: &Session<'_>, prepared: &Prepared) -> BTreeMap<String, PathBuf> {
+    if let Some(checked) = &prepared.checked {
+        return checked.programs_on_path();
+    }
+    let active = session.remembered.active(&prepared.manifest.name);
+    let same = active.filter(|active| active.address == prepared.address);
+    same.map(|active| active.programs.clone()).unwrap_or_default()
 }

@@ -59,7 +59,7 @@ pub(super) struct Prepared {
     pub(super) vouching: Vec<Candidate>,
     /// What an activation found out; [`None`] where agents see this snapshot already or are not to.
     pub(super) checked: Option<Checked>,
-    /// Files of the tree that were put right, escaped.
+    /// What was put right in the tree, as sentences.
     pub(super) repaired: Vec<String>,
     /// Whether the store took anything in.
     pub(super) is_new: bool,

@@ -107,6 +107,7 @@ mod tests {
 
     fn active(text: &str) -> Active {
         Active {
+            programs: std::collections::BTreeMap::new(),
             name: text.parse().unwrap(),
             placed_as: text.parse().unwrap(),
             version: "1.0.0".parse().unwrap(),

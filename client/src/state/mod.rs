@@ -17,6 +17,7 @@ pub(crate) use lock::PATIENCE;
 pub use lock::ProjectLock;
 pub use signers::{Pinned, SignerKeyPem, Signers};
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -65,6 +66,10 @@ pub struct Active {
     pub version: Version,
     /// The snapshot.
     pub address: ContentAddress,
+    /// Where each program was found on PATH when the skill was activated, absolute: calls start
+    /// that one, whatever PATH holds by then.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub programs: BTreeMap<String, PathBuf>,
 }
 
 /// What is remembered of one project.

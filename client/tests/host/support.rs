@@ -1,5 +1,6 @@
 //! A project on a machine of its own, with skills that are packed, ingested, approved and active.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use skillpkg::Settings;
@@ -50,6 +51,7 @@ impl Machine {
             placed_as: manifest.name.name().clone(),
             version: manifest.version.clone(),
             address,
+            programs: BTreeMap::new(),
         });
         self.set_state(&state);
         manifest

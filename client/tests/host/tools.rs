@@ -189,3 +189,34 @@ async fn a_wrong_argument_is_told_in_words_for_the_model() {
         assert!(matches!(refused, Err(CallError::Arguments { .. })), "{arguments:?}: {refused:?}");
     }
 }
+
+#[tokio::test]
+async fn the_program_that_was_approved_runs_whatever_path_holds_by_then() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mut machine = Machine::new();
+    let manifest = machine.activate(&texts(&with_tool(RUN, "echo honest")));
+    let planted = machine.mark("planted");
+    let mark = machine.mark("ran");
+    std::fs::create_dir(&planted).unwrap();
+    std::fs::write(planted.join("sh"), format!("#!/bin/sh\ntouch {}\n", mark.display())).unwrap();
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(planted.join("sh"), mode).unwrap();
+    let approved_program = skillpkg::activation::program::on_path("sh", &machine.settings.path);
+    machine.settings.path.insert(0, planted.clone());
+    let record = |path: std::path::PathBuf| {
+        let mut state = machine.state.project(&machine.settings.project).unwrap();
+        state.active[0].programs.insert("sh".to_owned(), path);
+        machine.set_state(&state);
+    };
+    record(approved_program.unwrap());
+    let arguments = words(&["user=x"]);
+    let outcome = machine.host().call("waitlist", "access", &arguments, &approved).await.unwrap();
+    assert_eq!((outcome.stdout.as_slice(), outcome.notices.len()), (b"honest\n".as_slice(), 0));
+    assert!(!mark.exists());
+    record(machine.mark("gone"));
+    let outcome = machine.host().call("waitlist", "access", &arguments, &approved).await.unwrap();
+    assert!(outcome.notices[0].contains("when it was approved it was"), "{:?}", outcome.notices);
+    assert!(mark.exists());
+    assert_eq!(manifest.programs[0].name, "sh");
+}
