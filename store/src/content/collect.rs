@@ -5,18 +5,20 @@ use std::io;
 use std::sync::Arc;
 
 use cap_fs_ext::DirExt as _;
+use cap_std::fs::Dir;
 use skillpkg_schema::{ContentAddress, Sha256Digest};
 
 use super::blob::parse_name;
-use super::directory::{
-    WRITABLE_DIRECTORY, move_to_free, remove_all, remove_file, set_directory_mode,
-};
+use super::directory::{WRITABLE_DIRECTORY, remove_all, set_directory_mode};
 use super::error::{AtPath as _, StoreError};
 use super::layout::{Layout, snapshot_of_tree};
 use super::lease::{Patience, lease_holder};
 use super::lock::{Lock, LockFile, holder, is_unsupported};
 use super::record;
 use super::temporary::with_free_name;
+
+/// What the name of a directory starts with that is to be deleted.
+const GRAVE: &str = "removing";
 
 /// What `gc` did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -72,30 +74,88 @@ impl Collection {
     /// Removes the snapshots that are not among `live`, and the blobs of no snapshot that stays.
     ///
     /// Also what lies in `tmp/`, which nobody can be at work on. What was set aside from a tree
-    /// stays. Whoever is killed here leaves whole snapshots and blobs, of which the next collection
-    /// removes the rest.
+    /// stays. Installs are let in as soon as all of it is out of its place, before it is deleted,
+    /// which takes much longer. Whoever is killed here leaves whole snapshots and blobs, and in
+    /// `tmp/` what the next collection deletes.
     pub fn finish(self, live: &[ContentAddress]) -> Result<Collected, StoreError> {
-        let layout = &*self.layout;
-        let mut collected = Collected::default();
-        clear_temporary(layout)?;
-        let live = resolve_all(layout, live)?;
+        let layout = self.layout.clone();
+        let mut left = Grave::dig(&layout)?;
+        left.bury_temporary()?;
+        let mut grave = Grave::dig(&layout)?;
+        let live = resolve_all(&layout, live)?;
         // First the records: from then on the snapshot is not found, whatever is left of it.
         let mut kept = Vec::new();
-        for snapshot in record::list(layout)? {
+        let mut collected = Collected::default();
+        for snapshot in record::list(&layout)? {
             if live.contains(&snapshot) {
                 kept.push(snapshot);
             } else {
                 let name = snapshot.to_string();
-                collected.bytes +=
-                    remove_file(layout.manifests(), &name).at(|| layout.manifest_path(&name))?;
+                grave.bury(layout.manifests(), &name).at(|| layout.manifest_path(&name))?;
                 collected.snapshots += 1;
             }
         }
-        collected.bytes += sweep_trees(layout, &live)?;
-        if let Some(wanted) = blobs_of(layout, &kept)? {
-            sweep_blobs(layout, &wanted, &mut collected)?;
+        bury_trees(&layout, &live, &mut grave)?;
+        if let Some(wanted) = blobs_of(&layout, &kept)? {
+            collected.blobs = bury_blobs(&layout, &wanted, &mut grave)?;
         }
+        drop(self);
+        left.empty()?;
+        collected.bytes = grave.empty()?;
         Ok(collected)
+    }
+}
+
+/// A directory in `tmp/` for what is to be deleted.
+struct Grave<'store> {
+    layout: &'store Layout,
+    name: String,
+    directory: Dir,
+    buried: u64,
+}
+
+impl<'store> Grave<'store> {
+    fn dig(layout: &'store Layout) -> Result<Self, StoreError> {
+        let at = || layout.temporary_path(GRAVE);
+        let temporary = layout.temporary();
+        let (name, ()) = with_free_name(GRAVE, |name| temporary.create_dir(name)).at(at)?;
+        let directory = temporary.open_dir_nofollow(&name).at(at)?;
+        Ok(Self { layout, name, directory, buried: 0 })
+    }
+
+    /// Takes what stands at `name` out of its place, in one step.
+    fn bury(&mut self, directory: &Dir, name: &str) -> io::Result<()> {
+        if let Ok(buried) = directory.open_dir_nofollow(name) {
+            // A directory that goes to another parent is written to, since its `..` changes.
+            set_directory_mode(&buried, WRITABLE_DIRECTORY)?;
+        }
+        directory.rename(name, &self.directory, self.buried.to_string())?;
+        self.buried += 1;
+        Ok(())
+    }
+
+    /// Takes all that lies in `tmp/` but this.
+    fn bury_temporary(&mut self) -> Result<(), StoreError> {
+        let layout = self.layout;
+        let at = || layout.temporary_path("");
+        for entry in layout.temporary().entries().at(at)? {
+            let name = entry.at(at)?.file_name();
+            // We make no other names; what somebody else put there is theirs.
+            let Some(name) = name.to_str().filter(|name| *name != self.name) else { continue };
+            match self.bury(layout.temporary(), name) {
+                // A collection before this one has just deleted it.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                answer => answer.at(|| layout.temporary_path(name))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes all of it; answers with the bytes of its files.
+    fn empty(self) -> Result<u64, StoreError> {
+        let Self { layout, name, directory, .. } = self;
+        drop(directory);
+        remove_all(layout.temporary(), &name).at(|| layout.temporary_path(&name))
     }
 }
 
@@ -112,43 +172,22 @@ fn resolve_all(
     Ok(digests)
 }
 
-fn clear_temporary(layout: &Layout) -> Result<(), StoreError> {
-    let at = || layout.temporary_path("");
-    for entry in layout.temporary().entries().at(at)? {
-        let name = entry.at(at)?.file_name();
-        // We make no other names; what somebody else put there is theirs.
-        let Some(name) = name.to_str() else { continue };
-        remove_all(layout.temporary(), name).at(|| layout.temporary_path(name))?;
-    }
-    Ok(())
-}
-
-/// Removes the trees of snapshots that are not live; answers with the bytes in them.
-///
-/// Each leaves its place in one step, so that no half of one is ever found there.
-fn sweep_trees(layout: &Layout, live: &HashSet<Sha256Digest>) -> Result<u64, StoreError> {
+/// Takes away the trees of snapshots that are not live.
+fn bury_trees(
+    layout: &Layout,
+    live: &HashSet<Sha256Digest>,
+    grave: &mut Grave<'_>,
+) -> Result<(), StoreError> {
     let at = || layout.snapshot_path("");
-    let mut bytes = 0;
     for entry in layout.snapshots().entries().at(at)? {
         let name = entry.at(at)?.file_name();
         let Some(name) = name.to_str() else { continue };
         let Some(snapshot) = snapshot_of_tree(name) else { continue };
-        if live.contains(&snapshot) {
-            continue;
+        if !live.contains(&snapshot) {
+            grave.bury(layout.snapshots(), name).at(|| layout.snapshot_path(name))?;
         }
-        let at = || layout.snapshot_path(name);
-        if let Ok(tree) = layout.snapshots().open_dir_nofollow(name) {
-            // A directory that goes to another parent is written to, since its `..` changes.
-            set_directory_mode(&tree, WRITABLE_DIRECTORY).at(at)?;
-        }
-        let (removing, ()) = with_free_name("removing", |free| {
-            move_to_free(layout.snapshots(), name, layout.temporary(), free)
-        })
-        .at(at)?;
-        let path = || layout.temporary_path(&removing);
-        bytes += remove_all(layout.temporary(), &removing).at(path)?;
     }
-    Ok(bytes)
+    Ok(())
 }
 
 /// The blobs of the snapshots that stay; [`None`] where one of their manifests is damaged, and no
@@ -171,12 +210,14 @@ fn blobs_of(
     Ok(Some(blobs))
 }
 
-fn sweep_blobs(
+/// Takes away the blobs that are not wanted; answers with how many.
+fn bury_blobs(
     layout: &Layout,
     wanted: &HashSet<Sha256Digest>,
-    collected: &mut Collected,
-) -> Result<(), StoreError> {
+    grave: &mut Grave<'_>,
+) -> Result<u64, StoreError> {
     let at = || layout.shard_path("");
+    let mut buried = 0;
     for shard in layout.blobs().entries().at(at)? {
         let shard_name = shard.at(at)?.file_name();
         let Some(shard_name) = shard_name.to_str() else { continue };
@@ -188,10 +229,10 @@ fn sweep_blobs(
             // One for either mode has the bytes, and may be the last that is whole.
             let Some((blob, _)) = parse_name(name) else { continue };
             if !wanted.contains(&blob) {
-                collected.bytes += remove_file(&shard, name).at(|| at().join(name))?;
-                collected.blobs += 1;
+                grave.bury(&shard, name).at(|| at().join(name))?;
+                buried += 1;
             }
         }
     }
-    Ok(())
+    Ok(buried)
 }

@@ -139,32 +139,37 @@ pub(super) fn remove_all(parent: &Dir, name: &str) -> io::Result<u64> {
     let mut bytes = 0;
     let mut left = vec![name.to_owned()];
     while let Some(name) = left.pop() {
-        let Ok(directory) = parent.open_dir_nofollow(&name) else {
-            match remove_file(parent, &name) {
-                Ok(length) => bytes += length,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(error),
-            }
-            continue;
-        };
-        set_directory_mode(&directory, WRITABLE_DIRECTORY)?;
-        for entry in directory.entries()? {
-            let entry = entry?;
-            let beneath = entry.file_name();
-            if entry.file_type()?.is_dir() {
-                // A directory that goes to another parent is written to, since its `..` changes.
-                let opened = directory.open_dir_nofollow(&beneath)?;
-                set_directory_mode(&opened, WRITABLE_DIRECTORY)?;
-                let (up, ()) =
-                    with_free_name(kind, |free| move_to_free(&directory, &beneath, parent, free))?;
-                left.push(up);
-            } else {
-                bytes += remove_file(&directory, &beneath)?;
-            }
+        match remove_level(parent, &name, kind, &mut left) {
+            Ok(length) => bytes += length,
+            // Somebody else removes it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
-        drop(directory);
-        parent.remove_dir(&name)?;
     }
+    Ok(bytes)
+}
+
+/// Removes what stands at `name` but for the directories in it, which are moved up and listed.
+fn remove_level(parent: &Dir, name: &str, kind: &str, left: &mut Vec<String>) -> io::Result<u64> {
+    let Ok(directory) = parent.open_dir_nofollow(name) else { return remove_file(parent, name) };
+    set_directory_mode(&directory, WRITABLE_DIRECTORY)?;
+    let mut bytes = 0;
+    for entry in directory.entries()? {
+        let entry = entry?;
+        let beneath = entry.file_name();
+        if entry.file_type()?.is_dir() {
+            // A directory that goes to another parent is written to, since its `..` changes.
+            let opened = directory.open_dir_nofollow(&beneath)?;
+            set_directory_mode(&opened, WRITABLE_DIRECTORY)?;
+            let (up, ()) =
+                with_free_name(kind, |free| move_to_free(&directory, &beneath, parent, free))?;
+            left.push(up);
+        } else {
+            bytes += remove_file(&directory, &beneath)?;
+        }
+    }
+    drop(directory);
+    parent.remove_dir(name)?;
     Ok(bytes)
 }
 

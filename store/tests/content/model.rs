@@ -176,7 +176,7 @@ fn compare(home: &Home, samples: &[Sample], model: &Model) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn the_store_answers_as_its_model_does(steps in steps()) {
