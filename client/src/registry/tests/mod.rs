@@ -1,4 +1,5 @@
 mod answers;
+mod encrypted;
 mod requests;
 mod server;
 
