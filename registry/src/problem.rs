@@ -87,8 +87,6 @@ codes! {
     TooLarge = "too_large", PAYLOAD_TOO_LARGE, "The body is too large";
     /// An answer over its limit.
     AnswerTooLarge = "answer_too_large", PAYLOAD_TOO_LARGE, "The answer would be too large";
-    /// A body of another type.
-    UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE, "Not a type that is read here";
     /// A range outside the content.
     RangeNotSatisfiable = "range_not_satisfiable", RANGE_NOT_SATISFIABLE, "The range is outside the content";
     /// Bytes that are no archive, or not the one that the path names.
@@ -109,9 +107,14 @@ pub struct Refusal {
     code: Code,
     detail: String,
     faults: Vec<Diagnostic>,
+    cause: Option<String>,
     retry_after: Option<u32>,
     content_range: Option<String>,
 }
+
+/// Why the registry failed: for its log, beside the request's id, and for nobody else.
+#[derive(Debug, Clone)]
+pub(crate) struct Cause(pub(crate) String);
 
 /// What a handler answers.
 pub type Answer<T> = Result<T, Refusal>;
@@ -120,7 +123,8 @@ impl Refusal {
     /// A refusal for this reason; `detail` says what was wrong this time, and what to do.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let detail = detail.into();
-        Self { code, detail, faults: Vec::new(), retry_after: None, content_range: None }
+        let faults = Vec::new();
+        Self { code, detail, faults, cause: None, retry_after: None, content_range: None }
     }
 
     /// What is answered for whatever is not there, and for whatever the caller may not read.
@@ -137,8 +141,8 @@ impl Refusal {
 
     /// A fault of the registry's own: the log says which, the caller learns nothing of it.
     pub fn internal(error: &dyn std::fmt::Display) -> Self {
-        tracing::error!(%error, "a request failed");
-        Self::new(Code::Internal, "the registry failed to do this; its log says why")
+        let detail = "the registry failed to do this; its log says why";
+        Self::new(Code::Internal, detail).caused_by(error)
     }
 
     /// Not now; again after this many seconds.
@@ -156,6 +160,11 @@ impl Refusal {
         let detail = format!("the content is {size} bytes long");
         let content_range = Some(format!("bytes */{size}"));
         Self { content_range, ..Self::new(Code::RangeNotSatisfiable, detail) }
+    }
+
+    fn caused_by(mut self, cause: &dyn std::fmt::Display) -> Self {
+        self.cause = Some(cause.to_string());
+        self
     }
 
     /// With every fault found.
@@ -199,6 +208,10 @@ impl IntoResponse for Refusal {
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
+        if let Some(cause) = self.cause {
+            response.extensions_mut().insert(Cause(cause));
+        }
+        let headers = response.headers_mut();
         if let Some(Ok(range)) = self.content_range.map(HeaderValue::try_from) {
             headers.insert(header::CONTENT_RANGE, range);
         }
@@ -209,8 +222,8 @@ impl IntoResponse for Refusal {
 impl From<sqlx::Error> for Refusal {
     fn from(error: sqlx::Error) -> Self {
         if is_busy(&error) {
-            tracing::warn!(%error, "the database is busy");
-            return Self::unavailable("the registry's database is busy; try again", 2);
+            let detail = "the registry's database is busy; try again";
+            return Self::unavailable(detail, 2).caused_by(&error);
         }
         Self::internal(&error)
     }
@@ -233,15 +246,14 @@ fn is_busy(error: &sqlx::Error) -> bool {
 
 impl From<object_store::Error> for Refusal {
     fn from(error: object_store::Error) -> Self {
-        tracing::error!(%error, "the blob storage failed");
-        Self::unavailable("the registry's storage does not answer; try again", 5)
+        let detail = "the registry's storage does not answer; try again";
+        Self::unavailable(detail, 5).caused_by(&error)
     }
 }
 
 impl From<std::io::Error> for Refusal {
     fn from(error: std::io::Error) -> Self {
-        tracing::error!(%error, "reading or writing failed");
-        Self::unavailable("the registry's disk does not answer; try again", 5)
+        Self::unavailable("the registry's disk does not answer; try again", 5).caused_by(&error)
     }
 }
 
@@ -260,6 +272,22 @@ mod tests {
             assert!(code.status().is_client_error() || code.status().is_server_error());
             assert!(!code.title().is_empty());
         }
+    }
+
+    #[test]
+    fn the_documentation_has_every_code_with_its_status_and_no_other() {
+        let page = include_str!("../../docs/wire/api.md");
+        let (_, table) = page.split_once("| code | status | when |").unwrap();
+        let rows: Vec<(&str, &str)> = table
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "))
+            .filter_map(|(code, rest)| Some((code, rest.split_once(" | ")?.0)))
+            .collect();
+        let codes: Vec<(&str, String)> =
+            Code::ALL.iter().map(|code| (code.text(), code.status().as_str().to_owned())).collect();
+        let codes: Vec<(&str, &str)> =
+            codes.iter().map(|(code, status)| (*code, status.as_str())).collect();
+        assert_eq!(rows, codes);
     }
 
     #[test]

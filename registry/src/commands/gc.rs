@@ -11,7 +11,7 @@ use super::{Directory, Failure, Format, output};
 
 /// Removes what publishes that were cut short have left. Works while the registry serves.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  skillpkg-registry gc --data /var/lib/skillpkg-registry")]
+#[command(after_help = "Example:\n  skillpkg-registry gc --data /var/lib/skillpkg")]
 pub(super) struct Gc {
     /// Spare objects that are younger than this many hours
     #[arg(long, value_name = "HOURS", default_value_t = 24)]

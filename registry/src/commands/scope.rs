@@ -12,7 +12,7 @@ use super::{Directory, Failure, Format, output};
 pub(super) enum Scope {
     /// Make a scope with its first owner
     #[command(
-        after_help = "Example:\n  skillpkg-registry scope add acme --owner ana --private --data /var/lib/skillpkg-registry"
+        after_help = "Example:\n  skillpkg-registry scope add acme --owner ana --private --data /var/lib/skillpkg"
     )]
     Add {
         /// The scope's name
@@ -29,9 +29,7 @@ pub(super) enum Scope {
         format: Format,
     },
     /// List the scopes and their members
-    #[command(
-        after_help = "Example:\n  skillpkg-registry scope list --data /var/lib/skillpkg-registry"
-    )]
+    #[command(after_help = "Example:\n  skillpkg-registry scope list --data /var/lib/skillpkg")]
     List {
         #[command(flatten)]
         directory: Directory,
@@ -47,7 +45,7 @@ pub(super) enum Scope {
 pub(super) enum Member {
     /// Make an account a member, or give a member another role
     #[command(
-        after_help = "Example:\n  skillpkg-registry scope member add acme ben --role reader --data /var/lib/skillpkg-registry"
+        after_help = "Example:\n  skillpkg-registry scope member add acme ben --role reader --data /var/lib/skillpkg"
     )]
     Add {
         #[command(flatten)]
@@ -62,7 +60,7 @@ pub(super) enum Member {
     },
     /// Remove a member
     #[command(
-        after_help = "Example:\n  skillpkg-registry scope member remove acme ben --data /var/lib/skillpkg-registry"
+        after_help = "Example:\n  skillpkg-registry scope member remove acme ben --data /var/lib/skillpkg"
     )]
     Remove {
         #[command(flatten)]

@@ -13,7 +13,7 @@ use super::{Directory, Failure, output};
 
 /// The first line on stdout is `listening on http://ADDRESS:PORT`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  skillpkg-registry serve --data /var/lib/skillpkg-registry")]
+#[command(after_help = "Example:\n  skillpkg-registry serve --data /var/lib/skillpkg")]
 pub(super) struct Serve {
     #[command(flatten)]
     directory: Directory,

@@ -14,7 +14,7 @@ use super::{Directory, Failure, Format, output};
 pub(super) enum Token {
     /// Make a token of an account and print it, alone, on stdout
     #[command(
-        after_help = "Example:\n  skillpkg-registry token mint ana --grant read --grant 'publish:acme/*' --days 90 --data /var/lib/skillpkg-registry"
+        after_help = "Example:\n  skillpkg-registry token mint ana --grant read --grant 'publish:acme/*' --days 90 --data /var/lib/skillpkg"
     )]
     Mint {
         /// The account
@@ -34,9 +34,7 @@ pub(super) enum Token {
         format: Format,
     },
     /// List the tokens in use of an account, never their secrets
-    #[command(
-        after_help = "Example:\n  skillpkg-registry token list ana --data /var/lib/skillpkg-registry"
-    )]
+    #[command(after_help = "Example:\n  skillpkg-registry token list ana --data /var/lib/skillpkg")]
     List {
         /// The account
         user: String,
@@ -47,7 +45,7 @@ pub(super) enum Token {
     },
     /// Revoke a token; a registry that serves refuses it within a second
     #[command(
-        after_help = "Example:\n  skillpkg-registry token revoke 0123456789abcdef --data /var/lib/skillpkg-registry"
+        after_help = "Example:\n  skillpkg-registry token revoke 0123456789abcdef --data /var/lib/skillpkg"
     )]
     Revoke {
         /// The token's id, as `token list` shows it

@@ -11,9 +11,7 @@ use super::{Directory, Failure, Format, output};
 #[derive(Debug, Subcommand)]
 pub(super) enum User {
     /// Make an account and print its first token, alone, on stdout
-    #[command(
-        after_help = "Example:\n  skillpkg-registry user add ana --data /var/lib/skillpkg-registry"
-    )]
+    #[command(after_help = "Example:\n  skillpkg-registry user add ana --data /var/lib/skillpkg")]
     Add {
         /// The account's name
         name: String,
@@ -23,9 +21,7 @@ pub(super) enum User {
         format: Format,
     },
     /// List the accounts
-    #[command(
-        after_help = "Example:\n  skillpkg-registry user list --data /var/lib/skillpkg-registry"
-    )]
+    #[command(after_help = "Example:\n  skillpkg-registry user list --data /var/lib/skillpkg")]
     List {
         #[command(flatten)]
         directory: Directory,

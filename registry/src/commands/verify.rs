@@ -11,7 +11,7 @@ use super::{Directory, Failure, Format, output};
 /// Hashes every archive, manifest and file; the exit code is 3 where something is wrong. Works while
 /// the registry serves.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  skillpkg-registry verify --data /var/lib/skillpkg-registry")]
+#[command(after_help = "Example:\n  skillpkg-registry verify --data /var/lib/skillpkg")]
 pub(super) struct Verify {
     #[command(flatten)]
     directory: Directory,

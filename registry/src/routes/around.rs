@@ -15,7 +15,7 @@ use skillpkg_schema::diagnostic::escape;
 
 use crate::access::{self, Decision, Need};
 use crate::auth::Caller;
-use crate::problem::{Answer, Code, PROBLEM_MEDIA_TYPE, Refusal};
+use crate::problem::{Answer, Cause, Code, PROBLEM_MEDIA_TYPE, Refusal};
 use crate::random;
 use crate::state::Registry;
 
@@ -116,7 +116,8 @@ pub(super) async fn dress(request: Request, next: Next) -> Response {
     let note = || (escape(uri.path()), status.as_u16(), start.elapsed());
     if status.is_server_error() {
         let (path, status, elapsed) = note();
-        tracing::warn!(id, %method, path, status, ?elapsed, "failed");
+        let cause = response.extensions_mut().remove().map_or_else(String::new, |Cause(text)| text);
+        tracing::warn!(id, %method, path, status, ?elapsed, cause, "failed");
     } else if tracing::enabled!(tracing::Level::DEBUG) {
         let (path, status, elapsed) = note();
         tracing::debug!(id, %method, path, status, ?elapsed, "answered");
