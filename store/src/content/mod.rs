@@ -198,7 +198,7 @@ impl Store {
     /// by path.
     ///
     /// The way to `directory` may hold links, and it may be one; what is beneath it may not. Where
-    /// it is absent each file is missing.
+    /// no directory is there each file is missing.
     pub fn verify_copy(
         &self,
         manifest: &Manifest,
@@ -206,7 +206,12 @@ impl Store {
     ) -> Result<Vec<TreeProblem>, StoreError> {
         match Dir::open_ambient_dir(directory, ambient_authority()) {
             Ok(opened) => verify::verify(&opened, directory, manifest),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
                 Ok(verify::all_missing(manifest))
             }
             Err(error) => Err(StoreError::io(directory, error)),

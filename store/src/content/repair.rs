@@ -11,7 +11,9 @@ use skillpkg_schema::manifest::FileEntry;
 use skillpkg_schema::{Manifest, SkillPath};
 
 use super::TreeProblemKind;
-use super::directory::{WRITABLE_DIRECTORY, make_directory, move_to_free, set_directory_mode};
+use super::directory::{
+    WRITABLE_DIRECTORY, make_directory, move_to_free, place_new, remove_all, set_directory_mode,
+};
 use super::error::{AtPath as _, StoreError};
 use super::layout::{Layout, tree_name};
 use super::temporary::{TemporaryTree, with_free_name};
@@ -85,16 +87,19 @@ fn swap(layout: &Layout, tree: TemporaryTree<'_>, name: &str) -> Result<(), Stor
         move_to_free(layout.temporary(), tree.name(), layout.aside(), free)
     })
     .at(at)?;
-    let exchanged = exchange(layout.aside(), &aside, layout.snapshots(), name).at(at)?;
-    if !exchanged {
-        let (_, ()) = with_free_name(name, |free| {
+    if !exchange(layout.aside(), &aside, layout.snapshots(), name).at(at)? {
+        with_free_name(name, |free| {
             match move_to_free(layout.snapshots(), name, layout.aside(), free) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 answer => answer,
             }
         })
         .at(at)?;
-        layout.aside().rename(&aside, layout.snapshots(), name).at(at)?;
+        if !place_new(layout.aside(), &aside, layout.snapshots(), name).at(at)? {
+            // Another process has made the tree in the meantime, as we did.
+            remove_all(layout.aside(), &aside).at(|| layout.aside_path(&aside))?;
+            return Ok(());
+        }
     }
     set_directory_mode(tree.directory(), READ_ONLY_DIRECTORY).at(at)?;
     tree.placed();

@@ -59,6 +59,8 @@ fn a_tree_that_is_not_there_misses_every_file() {
     assert_eq!(home.store.verify_tree(&manifest).unwrap(), wanted);
     let nowhere = home.directory.path().join("nowhere");
     assert_eq!(home.store.verify_copy(&manifest, &nowhere).unwrap(), wanted);
+    std::fs::write(&nowhere, "a file").unwrap();
+    assert_eq!(home.store.verify_copy(&manifest, &nowhere).unwrap(), wanted);
 }
 
 #[cfg(unix)]
