@@ -17,7 +17,7 @@ fn everything(root: &Path) -> BTreeMap<PathBuf, Option<u64>> {
         for entry in fs::read_dir(&directory).unwrap() {
             let place = entry.unwrap().path();
             let metadata = place.symlink_metadata().unwrap();
-            let length = metadata.is_file().then(|| metadata.len());
+            let length = metadata.is_file().then_some(metadata.len());
             if metadata.is_dir() {
                 pending.push(place.clone());
             }
