@@ -5,7 +5,8 @@ use super::{FileEntry, MANIFEST_SCHEMA, Manifest, ResourceEntry, ScriptEntry, To
 use crate::diagnostic::{Diagnostic, Faults};
 use crate::difference;
 use crate::name::QualifiedName;
-use crate::skill::{Rules, Skill, programs};
+use crate::path::SkillPath;
+use crate::skill::{Dialect, Rules, Skill, programs};
 use crate::tree::Tree;
 use crate::version::Version;
 
@@ -100,13 +101,33 @@ pub fn derive(
 ///
 /// Files and identity are the manifest's own: whoever calls has hashed the files. Every other field
 /// that the files do not say is an error of code `manifest_mismatch` that names it, so that no
-/// manifest can claim a tool, a script or a permission that its files do not have.
+/// manifest can claim a tool, a script or a permission that its files do not have. So is, of code
+/// `file_not_included`, each file that `includes` does not name.
 pub fn verify_derived(tree: &dyn Tree, manifest: &Manifest) -> Result<Derived, Faults> {
     let identity = Identity { name: manifest.name.clone(), version: manifest.version.clone() };
     let derived = derive(tree, manifest.files.clone(), &identity, Rules::Strict)?;
-    let mismatches = mismatches(manifest, &derived.manifest)?;
-    let (derived, _) = Faults::check(derived, mismatches)?;
+    let mut faults = mismatches(manifest, &derived.manifest)?;
+    faults.extend(strays(manifest, &derived.skill));
+    let (derived, _) = Faults::check(derived, faults)?;
     Ok(derived)
+}
+
+/// The files that nothing in `SKILL.md` brings along.
+///
+/// Who reads `includes` knows every file that travels; an archive made by other means must not
+/// carry more.
+fn strays(manifest: &Manifest, skill: &Skill) -> Vec<Diagnostic> {
+    if skill.file.dialect == Dialect::Agent && skill.file.includes.is_none() {
+        return Vec::new();
+    }
+    let is_stray = |file: &&FileEntry| {
+        file.path != SkillPath::skill_file() && skill.included.binary_search(&file.path).is_err()
+    };
+    let stray = |file: &FileEntry| {
+        let message = format!("`{}` is packed, and no `includes` names it", file.path);
+        Diagnostic::error("file_not_included", message).in_file(file.path.as_str())
+    };
+    manifest.files.iter().filter(is_stray).map(stray).collect()
 }
 
 fn mismatches(claimed: &Manifest, derived: &Manifest) -> Result<Vec<Diagnostic>, Diagnostic> {

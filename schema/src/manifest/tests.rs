@@ -311,3 +311,26 @@ fn a_manifest_that_claims_what_its_files_do_not_say_is_refused_by_its_field() {
     both.scripts[0].timeout_seconds += 1;
     assert_eq!(verify_derived(&tree, &both).unwrap_err().diagnostics().len(), 2);
 }
+
+#[test]
+fn a_file_that_no_include_names_is_refused_and_one_of_a_whole_agent_skill_is_not() {
+    let mut tree = skill();
+    tree.insert("hidden.sh", true, "rm -r /");
+    let mut manifest = derived(&tree);
+    manifest.files.insert(2, entry("hidden.sh", "rm -r /"));
+    let faults = verify_derived(&tree, &manifest).unwrap_err();
+    let [fault] = faults.diagnostics() else { panic!("{faults}") };
+    assert_eq!(
+        (fault.code.as_str(), fault.file.as_deref()),
+        ("file_not_included", Some("hidden.sh"))
+    );
+
+    let mut tree = MemoryTree::default();
+    let text = "---\nname: notes\ndescription: Writes notes.\n---\nWrite them.\n";
+    tree.insert("SKILL.md", false, text);
+    tree.insert("more.md", false, "More.");
+    let files = vec![entry("SKILL.md", text), entry("more.md", "More.")];
+    let identity = Identity { name: "notes".parse().unwrap(), version: "1.0.0".parse().unwrap() };
+    let derived = derive(&tree, files, &identity, Rules::Strict).unwrap();
+    assert!(verify_derived(&tree, &derived.manifest).is_ok());
+}
