@@ -3,13 +3,14 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use skillpkg::install::{self, PickError};
 use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::{escape, nearest};
 use skillpkg_schema::signature::{KeyId, PublicKey, verify_release};
 use skillpkg_schema::wire::{Document, VersionEntry};
-use skillpkg_schema::{QualifiedName, Reference, Requirement, Version};
+use skillpkg_schema::{QualifiedName, Reference, Requirement};
 
 use crate::commands::inspection::Inspection;
 use crate::context::Context;
@@ -93,38 +94,24 @@ fn signer(document: &Document, key: KeyId) -> Signer {
     Signer { account, key }
 }
 
-/// The newest version that the requirement allows. What is shown is not installed: where nothing
-/// else will do, a pre-release or a yanked one is shown, and said to be one.
-pub(crate) fn pick<'a>(
+/// The version that would be installed. What is shown is not installed: where nothing else will do,
+/// a pre-release or a yanked one is shown, and said to be one.
+fn pick<'a>(
     document: &'a Document,
     requirement: Option<&Requirement>,
 ) -> Result<&'a VersionEntry, Error> {
-    let allowed = |entry: &&VersionEntry| match requirement {
-        None | Some(Requirement::Latest) => true,
-        Some(Requirement::Address(address)) => {
-            entry.address == *address || entry.blake3 == *address
-        }
-        Some(requirement) => requirement.matches(&entry.version, &entry.address),
+    let error = match install::pick(document, requirement.unwrap_or(&Requirement::Latest)) {
+        Ok(entry) => return Ok(entry),
+        Err(error) => error,
     };
-    let rank = |entry: &&VersionEntry| {
-        (entry.yanked.is_none(), !entry.version.is_prerelease(), entry.version.clone())
+    let version = match &error {
+        PickError::PreReleases { newest, .. } => Some(newest),
+        PickError::Yanked { version, .. } => Some(version),
+        _ => None,
     };
-    document.versions.iter().filter(allowed).max_by_key(rank).ok_or_else(|| {
-        let mut versions: Vec<&Version> =
-            document.versions.iter().map(|entry| &entry.version).collect();
-        versions.sort();
-        let newest: Vec<String> = versions.iter().rev().take(10).map(ToString::to_string).collect();
-        let message = match requirement {
-            Some(requirement) => format!("{} has no version `{requirement}`", document.name),
-            None => format!("{} has no version", document.name),
-        };
-        let error = Error::new(Kind::Failed, "version_not_found", message);
-        if newest.is_empty() {
-            error
-        } else {
-            error.with_hint(format!("there are {}", newest.join(", ")))
-        }
-    })
+    version
+        .and_then(|version| document.version(version))
+        .ok_or_else(|| Error { hint: None, ..error.into() })
 }
 
 /// Says that there is no such skill, and offers the nearest name there is.
