@@ -96,7 +96,7 @@ fn signer(document: &Document, key: KeyId) -> Signer {
 
 /// The version that would be installed. What is shown is not installed: where nothing else will do,
 /// a pre-release or a yanked one is shown, and said to be one.
-fn pick<'a>(
+pub(crate) fn pick<'a>(
     document: &'a Document,
     requirement: Option<&Requirement>,
 ) -> Result<&'a VersionEntry, Error> {
