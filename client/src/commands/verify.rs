@@ -94,7 +94,11 @@ fn tell(context: &Context, report: &Report) -> Result<(), Error> {
         output.text(&format!("{} checked, all as signed", report.checked))?;
         return Ok(());
     }
-    if report.kind() == Some(Kind::Verification) {
+    // An archive that lies somewhere as a file is not ours to mend.
+    let in_store = |problem: &Problem| {
+        problem.directory.is_none() && problem.name.parse::<QualifiedName>().is_ok()
+    };
+    if report.problems.iter().any(in_store) {
         output.talk("hint: `skillpkg verify --repair` mends what is in the store");
     }
     Ok(())

@@ -3,6 +3,7 @@
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::json::{self, Bounds, Json};
 use skillpkg_schema::limits::MAX_ARGUMENT_BYTES;
+use skillpkg_schema::skill::Call;
 
 use super::CallError;
 
@@ -83,6 +84,13 @@ impl Arguments {
             return Err(CallError::arguments("arguments_too_long", message));
         }
         Ok(text)
+    }
+}
+
+impl From<Call> for Arguments {
+    /// The arguments of a call that was resolved, as they are.
+    fn from(call: Call) -> Self {
+        Self::Json(Json::Object(call.args.into_iter().collect()).canonical())
     }
 }
 

@@ -1,4 +1,51 @@
 //! What an agent host embeds: the active skills, their capabilities, and calls.
+//!
+//! ```
+//! use skillpkg::host::{Arguments, Host, HostOptions, PermissionRequest};
+//! use skillpkg_schema::skill::Answer;
+//!
+//! # use skillpkg::{Settings, state::{Active, State}};
+//! # use skillpkg_schema::signature::SigningKey;
+//! # use skillpkg_store::{content::Store, pack::{PackOptions, Packing}};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let directory = tempfile::tempdir()?;
+//! # let at = |name: &str| directory.path().join(name);
+//! # for name in ["home", "project", "skill"] { std::fs::create_dir(at(name))?; }
+//! # std::fs::write(at("skill").join("SKILL.md"), "---\nskill: greeter\nversion: 1.0.0\n\
+//! # description: Greets people.\n---\n\nGreet by name.\n\n```tool\nid: greet\n\
+//! # description: greets\nparams:\n  name:\n    type: string\nrun: echo hello $name\n```\n")?;
+//! # let packing = Packing::plan(&at("skill"), &PackOptions::default())?;
+//! # let mut archive = Vec::new();
+//! # packing.write(&packing.sign(&[SigningKey::generate()?]), &mut archive)?;
+//! # let mut settings = Settings::new(at("home"), at("user"), at("project"));
+//! # settings.path = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
+//! # let (store, state) = (Store::open(&settings.home)?, State::new(&settings.home));
+//! # let manifest = store.ingest(&store.lease()?, archive.as_slice(), None)?.manifest;
+//! # let (name, version, address) = (manifest.name, manifest.version, store.snapshots()?[0]);
+//! # state.approve(&name, &version, &address)?;
+//! # let mut project = state.project(&settings.project)?;
+//! # let placed_as = name.name().clone();
+//! # project.active.push(Active { name, placed_as, version, address, programs: Default::default() });
+//! # state.set_project(&settings.project, &project)?;
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let host = Host::open(HostOptions::new(settings))?;
+//! for skill in host.skills()? {
+//!     println!("{}: {}", skill.name, skill.description);
+//! }
+//! let _tell_the_model = host.system_text("greeter")?;
+//!
+//! let answer = r#"{"tool": "greet", "args": {"name": "Ada; rm -rf /"}}"#;
+//! if let Some(call) = host.resolve("greeter", Answer::Text(answer))? {
+//!     let tool = call.tool.clone();
+//!     let permission = |request: &PermissionRequest| request.approved;
+//!     let outcome = host.call("greeter", &tool, &Arguments::from(call), &permission).await?;
+//!     assert_eq!(outcome.stdout, b"hello Ada; rm -rf /\n");
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok(())
+//! # }
+//! ```
 
 mod active;
 mod arguments;
@@ -261,3 +308,8 @@ fn name_taken(skill: &QualifiedName, name: &str) -> Error {
     Error::new(Kind::Usage, "capability_conflict", message)
         .with_hint("give the one that the host adds another name")
 }
+
+/// The guide's examples compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/hosts.md")]
+struct Guide;
