@@ -95,7 +95,6 @@ fn lines(approval: &Approval) -> Vec<String> {
         lines.push(format!("{name}@{version} adds to what was approved before:"));
         lines.extend(added.iter().map(|line| format!("  + {line}")));
     }
-    lines.push(format!("{name}@{version}:"));
-    lines.extend(runs.iter().map(|line| format!("  {line}")));
+    lines.extend(runs.iter().cloned());
     lines
 }

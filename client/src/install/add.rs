@@ -172,17 +172,16 @@ fn relative_to(path: &Path, root: &Path) -> Result<String, Error> {
     let mut from = root.components().peekable();
     let mut to = path.components().peekable();
     while from.peek().is_some() && from.peek() == to.peek() {
-        (from.next(), to.next());
+        from.next();
+        to.next();
     }
     let mut parts: Vec<&str> = Vec::new();
     for part in from {
-        match part {
-            Component::Normal(_) => parts.push(".."),
-            _ => {
-                let message = format!("`{}` is not on the drive of the project", shown());
-                return Err(Error::new(Kind::Usage, "file_unreachable", message));
-            }
+        if !matches!(part, Component::Normal(_)) {
+            let message = format!("`{}` is not on the drive of the project", shown());
+            return Err(Error::new(Kind::Usage, "file_unreachable", message));
         }
+        parts.push("..");
     }
     for part in to {
         let part = part.as_os_str().to_str().filter(|part| !part.contains(['\\', ':']));

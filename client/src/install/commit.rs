@@ -7,8 +7,8 @@
 
 use skillpkg_store::content::Store;
 
-use super::shelf::Base;
-use super::shelves::Shelves;
+use super::folder::Base;
+use super::folders::Folders;
 use crate::Error;
 use crate::project::{LOCK_FILE, PROJECT_FILE, ProjectDirectory};
 use crate::state::{Journal, State, TextChange};
@@ -21,28 +21,29 @@ pub(super) fn commit(
     base: &Base<'_>,
     journal: &Journal,
 ) -> Result<(), Error> {
-    let mut shelves = Shelves::new(base, store);
-    let staged = stage(&mut shelves, directory, journal)
+    let mut folders = Folders::new(base, store);
+    let staged = stage(&mut folders, directory, journal)
         .and_then(|()| end_here())
         .and_then(|()| state.begin(directory.root(), journal));
     if let Err(error) = staged {
         if !is_end(&error) {
-            shelves.give_up();
+            folders.give_up();
             unstage(directory);
         }
         return Err(error);
     }
     let mut made = Made::default();
-    match make(&mut shelves, state, directory, journal, &mut made) {
+    match make(&mut folders, state, directory, journal, &mut made) {
         Ok(()) => {
-            state.end(directory.root())?;
+            // What cannot be removed is ours by its name, and goes with the next change there.
+            let _ = folders.clear();
             end_here()?;
-            shelves.clear()
+            state.end(directory.root())
         }
         Err(error) if is_end(&error) => Err(error),
-        Err(error) => match take_back(&mut shelves, directory, journal, &made) {
+        Err(error) => match take_back(&mut folders, directory, journal, &made) {
             Ok(()) => {
-                shelves.give_up();
+                folders.give_up();
                 unstage(directory);
                 state.end(directory.root())?;
                 Err(error)
@@ -62,13 +63,13 @@ struct Made {
 }
 
 fn stage(
-    shelves: &mut Shelves<'_>,
+    folders: &mut Folders<'_>,
     directory: &ProjectDirectory,
     journal: &Journal,
 ) -> Result<(), Error> {
     for step in &journal.steps {
         end_here()?;
-        shelves.stage(step)?;
+        folders.stage(step)?;
     }
     if let Some(TextChange { after, .. }) = &journal.project {
         directory.stage(PROJECT_FILE, after, false)?;
@@ -82,7 +83,7 @@ fn stage(
 }
 
 fn make(
-    shelves: &mut Shelves<'_>,
+    folders: &mut Folders<'_>,
     state: &State,
     directory: &ProjectDirectory,
     journal: &Journal,
@@ -90,7 +91,7 @@ fn make(
 ) -> Result<(), Error> {
     for step in &journal.steps {
         end_here()?;
-        shelves.exchange(step)?;
+        folders.exchange(step)?;
         made.steps += 1;
     }
     end_here()?;
@@ -110,7 +111,7 @@ fn make(
 
 /// Takes back what was made, in the opposite order.
 fn take_back(
-    shelves: &mut Shelves<'_>,
+    folders: &mut Folders<'_>,
     directory: &ProjectDirectory,
     journal: &Journal,
     made: &Made,
@@ -125,7 +126,7 @@ fn take_back(
         }
     }
     for step in journal.steps.iter().take(made.steps).rev() {
-        shelves.exchange(step)?;
+        folders.exchange(step)?;
     }
     Ok(())
 }

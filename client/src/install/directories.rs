@@ -57,14 +57,14 @@ impl<'a> Directories<'a> {
     /// the skill stays where it is, else it goes where the agents are.
     pub(super) fn of(&self, name: &QualifiedName) -> Places {
         let ledger = &self.session.remembered;
-        let placed: Places = ledger
+        let present: Places = ledger
             .placed_of(name)
             .filter_map(|one| Some((one.path.parent()?.to_owned(), one.agents.clone())))
             .collect();
         match (&self.named, &self.of_project) {
             (Some(named), _) => {
                 let mut places = named.clone();
-                for (path, agents) in placed {
+                for (path, agents) in present {
                     if !places.iter().any(|(there, _)| *there == path) {
                         places.push((path, agents));
                     }
@@ -72,7 +72,7 @@ impl<'a> Directories<'a> {
                 places
             }
             (None, Some(of_project)) => of_project.clone(),
-            (None, None) if !placed.is_empty() => placed,
+            (None, None) if !present.is_empty() => present,
             (None, None) => self.otherwise.clone(),
         }
     }

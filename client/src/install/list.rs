@@ -8,12 +8,12 @@ use skillpkg_store::content::Store;
 
 use super::attend::Attendant;
 use super::directories::Directories;
+use super::folders::Folders;
 use super::options::Options;
 use super::placement::{Placing, Target, edits};
 use super::prepare::stored;
 use super::recover;
 use super::session::{Session, base_of, open_directory};
-use super::shelves::Shelves;
 use super::sync::{differences, unwanted};
 use crate::agents::Reach;
 use crate::project::Source;
@@ -132,9 +132,9 @@ pub fn drift(
     }
     let directories = Directories::choose(&session)?;
     let base = session.base();
-    let mut shelves = Shelves::new(&base, &session.store);
+    let mut folders = Folders::new(&base, &session.store);
     let mut placing = Placing {
-        shelves: &mut shelves,
+        folders: &mut folders,
         store: &session.store,
         ledger: &session.remembered,
         discard_edits: false,

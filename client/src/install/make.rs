@@ -12,12 +12,12 @@ use super::approval;
 use super::attend::{Attendant, Progress};
 use super::commit::commit;
 use super::directories::Directories;
+use super::folders::Folders;
 use super::goal::{Entry, Goal, Outcome, Report};
 use super::index::Index;
 use super::placement::{Placing, Plan, Target};
 use super::prepare::{Archive, Expected, Prepared, Shared, is_lost, prepare};
 use super::session::Session;
-use super::shelves::Shelves;
 use super::source::{self, Job, Origin};
 use super::trust;
 use crate::project::{Locked, ProjectDocument, Source, Wanted};
@@ -51,9 +51,9 @@ pub(super) async fn make(
     approval::ask(session, &prepared, goal.is_update, attendant)?;
 
     let base = session.base();
-    let mut shelves = Shelves::new(&base, &session.store);
+    let mut folders = Folders::new(&base, &session.store);
     let mut placing = Placing {
-        shelves: &mut shelves,
+        folders: &mut folders,
         store: &session.store,
         ledger: &session.remembered,
         discard_edits: session.options.discard_edits,
@@ -79,7 +79,7 @@ pub(super) async fn make(
         };
         report.skills.push(change.put(session, job, one, plan, attendant)?);
     }
-    drop(shelves);
+    drop(folders);
     report.skills.sort_by_cached_key(|skill| skill.locked.name.to_string());
 
     let journal = change.into_journal(session);
@@ -108,9 +108,9 @@ pub(super) fn hide(
     attendant: &mut dyn Attendant,
 ) -> Result<(), Error> {
     let base = session.base();
-    let mut shelves = Shelves::new(&base, &session.store);
+    let mut folders = Folders::new(&base, &session.store);
     let mut placing = Placing {
-        shelves: &mut shelves,
+        folders: &mut folders,
         store: &session.store,
         ledger: &session.remembered,
         discard_edits: session.options.discard_edits,
@@ -123,7 +123,7 @@ pub(super) fn hide(
         forget(&mut change.journal.state, name);
         change.journal.state.inactive.push(name.clone());
     }
-    drop(shelves);
+    drop(folders);
     match change.into_journal(session) {
         Some(journal) => {
             commit(&session.state, &session.store, &session.directory, &base, &journal)

@@ -5,6 +5,8 @@ mod approval;
 mod attend;
 mod commit;
 mod directories;
+mod folder;
+mod folders;
 mod goal;
 mod index;
 mod list;
@@ -16,8 +18,6 @@ mod prepare;
 mod recover;
 mod remove;
 mod session;
-mod shelf;
-mod shelves;
 mod source;
 mod sync;
 mod trust;
@@ -32,3 +32,6 @@ pub use pick::{PickError, pick};
 pub use remove::{activate, deactivate, remove};
 pub use sync::{Frozen, sync};
 pub use update::update;
+
+#[cfg(test)]
+mod tests;

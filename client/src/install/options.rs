@@ -7,6 +7,7 @@ use crate::state::PATIENCE;
 
 /// What an install may do without asking, and where it places things.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Options {
     /// One project, or every project of the user.
     pub reach: Reach,

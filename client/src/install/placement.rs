@@ -6,9 +6,9 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{ContentAddress, QualifiedName, SkillName};
 use skillpkg_store::content::{Store, TreeProblem};
 
+use super::folder::Found;
+use super::folders::{Folders, split};
 use super::prepare::stored;
-use super::shelf::Found;
-use super::shelves::{Shelves, split};
 use crate::state::{Occupant, Placed, Placement, ProjectState, Step};
 use crate::{Error, Kind};
 
@@ -39,7 +39,7 @@ pub(super) struct Plan {
 
 /// What the ledger and the agents' directories say, and what may be done about edits.
 pub(super) struct Placing<'p, 's> {
-    pub(super) shelves: &'p mut Shelves<'s>,
+    pub(super) folders: &'p mut Folders<'s>,
     pub(super) store: &'p Store,
     pub(super) ledger: &'p ProjectState,
     pub(super) discard_edits: bool,
@@ -63,12 +63,12 @@ impl Placing<'_, '_> {
         let mut seen = Vec::new();
         for (directory, agents) in target.directories {
             let path = directory.join(target.directory_name.as_str());
-            if let Some(shelf) = self.shelves.existing(directory)? {
-                if shelf.has_left_over() {
-                    shelf.clear()?;
+            if let Some(folder) = self.folders.existing(directory)? {
+                if folder.has_left_over() {
+                    folder.clear()?;
                 }
                 // Two paths may lead to one directory, where its user linked them.
-                let identity = shelf.identity()?;
+                let identity = folder.identity()?;
                 if seen.contains(&identity) {
                     continue;
                 }
@@ -80,8 +80,8 @@ impl Placing<'_, '_> {
             let (directory, name) = split(&placed.path)?;
             let is_there_still = plan.placed.iter().any(|one| one.path == placed.path)
                 || (name == target.directory_name.as_str()
-                    && match self.shelves.existing(directory)? {
-                        Some(shelf) => seen.contains(&shelf.identity()?),
+                    && match self.folders.existing(directory)? {
+                        Some(folder) => seen.contains(&folder.identity()?),
                         None => false,
                     });
             if !is_there_still {
@@ -138,7 +138,7 @@ impl Placing<'_, '_> {
                 plan.kept.push((path.to_owned(), files));
                 return Ok(());
             }
-            Standing::Edited(before, files) => Some(self.discarded(path, before, &files)?),
+            Standing::Edited(before, files) => Some(self.discarded(path, &before, &files)?),
             Standing::Foreign(what) => return Err(occupied(path, what, target.name)),
         };
         plan.steps.push(Step {
@@ -158,7 +158,7 @@ impl Placing<'_, '_> {
                 return Ok(());
             }
             Standing::Ours(before) => before,
-            Standing::Edited(before, files) => self.discarded(&placed.path, before, &files)?,
+            Standing::Edited(before, files) => self.discarded(&placed.path, &before, &files)?,
         };
         plan.steps.push(Step {
             path: placed.path.clone(),
@@ -171,7 +171,7 @@ impl Placing<'_, '_> {
 
     fn standing(&mut self, name: &QualifiedName, path: &Path) -> Result<Standing, Error> {
         let listed = self.ledger.placed_at(path).filter(|placed| placed.name == *name);
-        Ok(match (self.shelves.look(path)?, listed) {
+        Ok(match (self.folders.look(path)?, listed) {
             (Found::Nothing, _) => Standing::Nothing,
             (Found::Link(target), listed) => self.link(name, &target, listed)?,
             (Found::Directory, Some(placed)) if placed.placement == Placement::Copy => {
@@ -223,11 +223,11 @@ impl Placing<'_, '_> {
     fn discarded(
         &self,
         path: &Path,
-        before: Occupant,
+        before: &Occupant,
         files: &[String],
     ) -> Result<Occupant, Error> {
         if self.discard_edits {
-            return Ok(Occupant { discard_edits: true, ..before });
+            return Ok(Occupant { discard_edits: true, ..before.clone() });
         }
         let shown = escape(&path.to_string_lossy());
         let message = format!("`{shown}` was edited, and is kept: {}", files.join(", "));

@@ -95,18 +95,15 @@ pub(super) fn prepare(
 ) -> Result<Prepared, Error> {
     let Shared { settings, store, lease } = shared;
     let is_new = archive.is_some();
-    let (manifest, envelope, address, digest) = match archive {
-        Some(archive) => {
-            let Ingested { address, manifest, envelope, archive } =
-                ingest(store, lease, archive, expected.address.as_ref())?;
-            (manifest, envelope, address, Some(archive.sha256.address()))
-        }
-        None => {
-            let address = expected.address.ok_or_else(|| lost(expected))?;
-            let Stored { manifest, envelope, .. } =
-                stored(store, &address)?.ok_or_else(|| lost(expected))?;
-            (manifest, envelope, address, expected.archive)
-        }
+    let (manifest, envelope, address, digest) = if let Some(archive) = archive {
+        let Ingested { address, manifest, envelope, archive } =
+            ingest(store, lease, archive, expected.address.as_ref())?;
+        (manifest, envelope, address, Some(archive.sha256.address()))
+    } else {
+        let address = expected.address.ok_or_else(|| lost(expected))?;
+        let Stored { manifest, envelope, .. } =
+            stored(store, &address)?.ok_or_else(|| lost(expected))?;
+        (manifest, envelope, address, expected.archive)
     };
     compare(expected, &manifest, digest.as_ref())?;
     let vouching = vouching(

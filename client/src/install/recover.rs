@@ -4,8 +4,8 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_store::content::Store;
 
 use super::attend::Attendant;
-use super::shelf::{Base, Found};
-use super::shelves::{Shelves, split};
+use super::folder::{Base, Found};
+use super::folders::{Folders, split};
 use crate::project::{LOCK_FILE, PROJECT_FILE, ProjectDirectory};
 use crate::state::{Journal, ProjectState, State, Step, TextChange};
 use crate::{Error, Kind};
@@ -22,14 +22,14 @@ pub(super) fn finish(
     attendant: &mut dyn Attendant,
 ) -> Result<(), Error> {
     let root = directory.root();
-    let mut shelves = Shelves::new(base, store);
+    let mut folders = Folders::new(base, store);
     let Some(journal) = state.journal(root)? else {
-        return tidy(&mut shelves, &state.project(root)?);
+        return tidy(&mut folders, &state.project(root)?);
     };
     attendant.tell("finishing a change that was cut short");
     let Journal { steps, project, lock, state: mut remembered } = journal;
     for step in &steps {
-        if !finish_step(&mut shelves, step)? {
+        if !finish_step(&mut folders, step)? {
             let path = escape(&step.path.to_string_lossy());
             attendant.warn(&format!("`{path}` was changed by somebody else and is left alone"));
             forget(&mut remembered, step);
@@ -44,26 +44,26 @@ pub(super) fn finish(
     }
     state.set_project(root, &remembered)?;
     state.end(root)?;
-    shelves.clear()
+    folders.clear()
 }
 
 /// Removes staging directories of a run that was killed before it began its change.
-fn tidy(shelves: &mut Shelves<'_>, remembered: &ProjectState) -> Result<(), Error> {
+fn tidy(folders: &mut Folders<'_>, remembered: &ProjectState) -> Result<(), Error> {
     for placed in &remembered.placed {
-        if let Some(shelf) = shelves.existing(split(&placed.path)?.0)?
-            && shelf.has_left_over()
+        if let Some(folder) = folders.existing(split(&placed.path)?.0)?
+            && folder.has_left_over()
         {
-            shelf.clear()?;
+            folder.clear()?;
         }
     }
     Ok(())
 }
 
 /// Makes one step unless it is made; says whether what stands there is as it is to be.
-fn finish_step(shelves: &mut Shelves<'_>, step: &Step) -> Result<bool, Error> {
-    let found = shelves.look(&step.path)?;
+fn finish_step(folders: &mut Folders<'_>, step: &Step) -> Result<bool, Error> {
+    let found = folders.look(&step.path)?;
     let is_made = match &step.after {
-        Some(after) => shelves.holds(&step.path, after)?,
+        Some(after) => folders.holds(&step.path, after)?,
         None => found == Found::Nothing,
     };
     if is_made {
@@ -71,11 +71,11 @@ fn finish_step(shelves: &mut Shelves<'_>, step: &Step) -> Result<bool, Error> {
     }
     let before = match (&step.before, found) {
         (_, Found::Nothing) => None,
-        (Some(before), _) if shelves.holds(&step.path, before)? => Some(before.clone()),
+        (Some(before), _) if folders.holds(&step.path, before)? => Some(before.clone()),
         _ => return Ok(false),
     };
     let rest = Step { before, ..step.clone() };
-    match shelves.stage(&rest) {
+    match folders.stage(&rest) {
         Ok(()) => {}
         // What the store lost since cannot be placed; the next `sync` fetches it.
         Err(error) if error.code == "not_found" || error.kind == Kind::Verification => {
@@ -83,7 +83,7 @@ fn finish_step(shelves: &mut Shelves<'_>, step: &Step) -> Result<bool, Error> {
         }
         Err(error) => return Err(error),
     }
-    shelves.exchange(&rest)?;
+    folders.exchange(&rest)?;
     Ok(true)
 }
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use skillpkg_store::content::{Lease, Store};
 
 use super::attend::Attendant;
+use super::folder::Base;
 use super::options::Options;
 use super::recover;
-use super::shelf::Base;
 use crate::agents::Reach;
 use crate::project::{ProjectDirectory, ProjectFiles, io_error};
 use crate::state::{ProjectLock, ProjectState, State};

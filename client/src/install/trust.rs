@@ -96,7 +96,8 @@ pub(super) fn compare(
         keys: vouching.iter().map(|candidate| candidate.key.id()).collect(),
     };
     let Some(pinned) = signers.pinned(registry, name).cloned() else {
-        attendant.tell(&format!("`{name}` is signed by {}: remembered", who(first)));
+        attendant
+            .tell(&format!("`{name}` is signed by {}, seen here for the first time", who(first)));
         signers.pin(registry, name, seen());
         return Ok(());
     };

@@ -5,38 +5,38 @@ use std::path::{Path, PathBuf};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_store::content::{Store, StoreError};
 
-use super::shelf::{Base, Found, Shelf};
+use super::folder::{Base, Folder, Found};
 use crate::state::{Occupant, Placement, Step};
 use crate::{Error, Kind};
 
 /// The agents' directories of one change, each opened once and held until it is made.
 #[derive(Debug)]
-pub(super) struct Shelves<'a> {
+pub(super) struct Folders<'a> {
     base: &'a Base<'a>,
     store: &'a Store,
-    open: Vec<Shelf>,
+    open: Vec<Folder>,
     /// Directories that were made for this change, outermost first.
     made: Vec<PathBuf>,
 }
 
-impl<'a> Shelves<'a> {
+impl<'a> Folders<'a> {
     pub(super) fn new(base: &'a Base<'a>, store: &'a Store) -> Self {
         Self { base, store, open: Vec::new(), made: Vec::new() }
     }
 
     /// The directory at `path`; [`None`] where it is absent.
-    pub(super) fn existing(&mut self, path: &Path) -> Result<Option<&mut Shelf>, Error> {
-        if !self.open.iter().any(|shelf| shelf.path() == path) {
+    pub(super) fn existing(&mut self, path: &Path) -> Result<Option<&mut Folder>, Error> {
+        if !self.open.iter().any(|folder| folder.path() == path) {
             self.open.extend(self.base.open(path)?);
         }
-        Ok(self.open.iter_mut().find(|shelf| shelf.path() == path))
+        Ok(self.open.iter_mut().find(|folder| folder.path() == path))
     }
 
-    fn created(&mut self, path: &Path) -> Result<&mut Shelf, Error> {
+    fn created(&mut self, path: &Path) -> Result<&mut Folder, Error> {
         if self.existing(path)?.is_none() {
-            let (shelf, made) = self.base.create(path)?;
+            let (folder, made) = self.base.create(path)?;
             self.made.extend(made);
-            self.open.push(shelf);
+            self.open.push(folder);
         }
         self.existing(path)?.ok_or_else(|| lost(path))
     }
@@ -44,7 +44,7 @@ impl<'a> Shelves<'a> {
     /// What stands at `path`.
     pub(super) fn look(&mut self, path: &Path) -> Result<Found, Error> {
         let (parent, name) = split(path)?;
-        self.existing(parent)?.map_or(Ok(Found::Nothing), |shelf| shelf.look(name))
+        self.existing(parent)?.map_or(Ok(Found::Nothing), |folder| folder.look(name))
     }
 
     /// Whether `occupant` stands at `path`: the link, or a copy as it was placed.
@@ -70,7 +70,7 @@ impl<'a> Shelves<'a> {
         let (parent, name) = split(&step.path)?;
         let store = self.store;
         let Some(after) = &step.after else {
-            return self.existing(parent)?.map_or(Ok(()), Shelf::stage_nothing);
+            return self.existing(parent)?.map_or(Ok(()), Folder::stage_nothing);
         };
         match after.placement {
             Placement::Link => {
@@ -88,14 +88,14 @@ impl<'a> Shelves<'a> {
     pub(super) fn exchange(&mut self, step: &Step) -> Result<(), Error> {
         let (parent, name) = split(&step.path)?;
         match self.existing(parent)? {
-            Some(shelf) => shelf.exchange(name, step.before.is_some(), step.after.is_some()),
+            Some(folder) => folder.exchange(name, step.before.is_some(), step.after.is_some()),
             None => Ok(()),
         }
     }
 
     /// Removes what was taken out of each directory.
     pub(super) fn clear(&mut self) -> Result<(), Error> {
-        let cleared: Vec<Result<(), Error>> = self.open.iter_mut().map(Shelf::clear).collect();
+        let cleared: Vec<Result<(), Error>> = self.open.iter_mut().map(Folder::clear).collect();
         cleared.into_iter().collect()
     }
 

@@ -34,7 +34,7 @@ pub(super) enum Found {
 
 /// An agent's directory of skills.
 #[derive(Debug)]
-pub(super) struct Shelf {
+pub(super) struct Folder {
     path: PathBuf,
     directory: Dir,
     staging: Option<Dir>,
@@ -55,9 +55,9 @@ impl Base<'_> {
     ///
     /// The directory itself may be a link that its user made, to wherever it leads now: that is
     /// resolved once, here.
-    pub(super) fn open(&self, path: &Path) -> Result<Option<Shelf>, Error> {
+    pub(super) fn open(&self, path: &Path) -> Result<Option<Folder>, Error> {
         match self.open_handle(path) {
-            Ok(directory) => Ok(Some(Shelf { path: path.to_owned(), directory, staging: None })),
+            Ok(directory) => Ok(Some(Folder { path: path.to_owned(), directory, staging: None })),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(io_error(path, &error)),
         }
@@ -65,9 +65,9 @@ impl Base<'_> {
 
     /// Opens the directory at `path`, made where it is absent; answers with the directories that
     /// were made for it too, outermost first.
-    pub(super) fn create(&self, path: &Path) -> Result<(Shelf, Vec<PathBuf>), Error> {
-        if let Some(shelf) = self.open(path)? {
-            return Ok((shelf, Vec::new()));
+    pub(super) fn create(&self, path: &Path) -> Result<(Folder, Vec<PathBuf>), Error> {
+        if let Some(folder) = self.open(path)? {
+            return Ok((folder, Vec::new()));
         }
         let made: Vec<PathBuf> = path
             .ancestors()
@@ -80,7 +80,7 @@ impl Base<'_> {
         };
         create().map_err(|error| io_error(path, &error))?;
         match self.open(path)? {
-            Some(shelf) => Ok((shelf, made.into_iter().rev().collect())),
+            Some(folder) => Ok((folder, made.into_iter().rev().collect())),
             None => Err(io_error(path, &io::Error::from(io::ErrorKind::NotFound))),
         }
     }
@@ -111,7 +111,7 @@ fn open_last(_parent: &Dir, _name: &Path, path: &Path) -> io::Result<Dir> {
     Dir::open_ambient_dir(path, ambient_authority())
 }
 
-impl Shelf {
+impl Folder {
     /// Where it lies.
     pub(super) fn path(&self) -> &Path {
         &self.path
@@ -206,13 +206,12 @@ impl Shelf {
 
 /// The staging directory, made anew the first time: what a run that was killed left goes.
 fn open_staging<'s>(directory: &Dir, staging: &'s mut Option<Dir>) -> io::Result<&'s Dir> {
-    let opened = match staging.take() {
-        Some(opened) => opened,
-        None => {
-            remove_staging(directory)?;
-            directory.create_dir(STAGING)?;
-            directory.open_dir_nofollow(STAGING)?
-        }
+    let opened = if let Some(opened) = staging.take() {
+        opened
+    } else {
+        remove_staging(directory)?;
+        directory.create_dir(STAGING)?;
+        directory.open_dir_nofollow(STAGING)?
     };
     Ok(staging.insert(opened))
 }
@@ -296,7 +295,8 @@ fn swap_in_steps(directory: &Dir, staging: &Dir, name: &str) -> io::Result<()> {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::fs;
@@ -311,24 +311,24 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let handle = opened(root.path());
         let base = Base { path: root.path(), confined: Some(&handle) };
-        let (mut shelf, made) = base.create(&root.path().join(".agents/skills")).unwrap();
+        let (mut folder, made) = base.create(&root.path().join(".agents/skills")).unwrap();
         assert_eq!(made.len(), 2);
-        shelf.stage_link("a", Path::new("/first")).unwrap();
-        shelf.exchange("a", false, true).unwrap();
-        assert_eq!(shelf.look("a").unwrap(), Found::Link("/first".into()));
-        shelf.stage_link("a", Path::new("/second")).unwrap();
+        folder.stage_link("a", Path::new("/first")).unwrap();
+        folder.exchange("a", false, true).unwrap();
+        assert_eq!(folder.look("a").unwrap(), Found::Link("/first".into()));
+        folder.stage_link("a", Path::new("/second")).unwrap();
         for there in ["/second", "/first", "/second"] {
-            shelf.exchange("a", true, true).unwrap();
-            assert_eq!(shelf.look("a").unwrap(), Found::Link(there.into()));
+            folder.exchange("a", true, true).unwrap();
+            assert_eq!(folder.look("a").unwrap(), Found::Link(there.into()));
         }
-        shelf.clear().unwrap();
-        shelf.stage_nothing().unwrap();
-        shelf.exchange("a", true, false).unwrap();
-        assert_eq!(shelf.look("a").unwrap(), Found::Nothing);
-        shelf.exchange("a", false, true).unwrap();
-        assert_eq!(shelf.look("a").unwrap(), Found::Link("/second".into()));
-        shelf.clear().unwrap();
-        assert!(!shelf.has_left_over());
+        folder.clear().unwrap();
+        folder.stage_nothing().unwrap();
+        folder.exchange("a", true, false).unwrap();
+        assert_eq!(folder.look("a").unwrap(), Found::Nothing);
+        folder.exchange("a", false, true).unwrap();
+        assert_eq!(folder.look("a").unwrap(), Found::Link("/second".into()));
+        folder.clear().unwrap();
+        assert!(!folder.has_left_over());
     }
 
     #[test]
@@ -336,10 +336,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let handle = opened(root.path());
         let base = Base { path: root.path(), confined: Some(&handle) };
-        let (mut shelf, _) = base.create(&root.path().join("skills")).unwrap();
-        shelf.stage_link("a", Path::new("/x")).unwrap();
+        let (mut folder, _) = base.create(&root.path().join("skills")).unwrap();
+        folder.stage_link("a", Path::new("/x")).unwrap();
         fs::write(root.path().join("skills/a"), "theirs").unwrap();
-        assert!(shelf.exchange("a", false, true).is_err());
+        assert!(folder.exchange("a", false, true).is_err());
         assert_eq!(fs::read(root.path().join("skills/a")).unwrap(), b"theirs");
     }
 
@@ -358,11 +358,11 @@ mod tests {
 
         fs::create_dir(root.path().join(".own")).unwrap();
         symlink(&outer, root.path().join(".own/skills")).unwrap();
-        let shelf = base.open(&root.path().join(".own/skills")).unwrap().unwrap();
+        let folder = base.open(&root.path().join(".own/skills")).unwrap().unwrap();
         // Once opened, the handle stays where it led.
         fs::remove_file(root.path().join(".own/skills")).unwrap();
         symlink("/", root.path().join(".own/skills")).unwrap();
         fs::write(outer.join("here"), "").unwrap();
-        assert_eq!(shelf.look("here").unwrap(), Found::Other);
+        assert_eq!(folder.look("here").unwrap(), Found::Other);
     }
 }

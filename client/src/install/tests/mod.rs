@@ -1,0 +1,7 @@
+//! Installs without a registry: archives in files, the real store, real directories.
+
+mod bench;
+mod copies;
+mod kills;
+mod places;
+mod refusals;
