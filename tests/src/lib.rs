@@ -1,1 +1,97 @@
-//! .
+//! What end-to-end tests share: the two real binaries, a registry of one's own, machines that talk
+//! to it.
+//!
+//! Everything of one test lies in one temporary directory, every server takes a free port, and a
+//! server is ended by its process when the test lets go of it: tests run beside one another.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::missing_panics_doc,
+    clippy::panic,
+    reason = "a test that cannot be set up ends"
+)]
+
+mod binaries;
+mod machine;
+mod registry;
+
+pub use binaries::binary;
+pub use machine::{Answer, Machine};
+pub use registry::Registry;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+/// One test: a registry, and any number of machines.
+#[derive(Debug)]
+pub struct TestContext {
+    directory: TempDir,
+    /// The registry, on an empty directory at first.
+    pub registry: Registry,
+}
+
+impl TestContext {
+    /// Starts a registry.
+    pub fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let registry = Registry::start(&directory.path().join("registry"));
+        Self { directory, registry }
+    }
+
+    /// A path of this test's own.
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// A machine without an account: a home, a user and a project of its own.
+    pub fn machine(&self, name: &str) -> Machine {
+        Machine::new(&self.directory.path().join(name), self.registry.url())
+    }
+
+    /// A machine of a new account of the same name, with a token and a signing key.
+    pub fn author(&self, name: &str) -> Machine {
+        let mut machine = self.machine(name);
+        machine.token = Some(self.registry.add_user(name));
+        machine.run(&["keygen"]).succeeded();
+        machine
+    }
+
+    /// Publishes a skill whose `NOTES.md` says `notes`; `runs` is the run line of a tool of it.
+    pub fn publish(
+        &self,
+        author: &Machine,
+        name: &str,
+        version: &str,
+        notes: &str,
+        runs: Option<&str>,
+    ) {
+        let bare = name.rsplit('/').next().unwrap_or(name);
+        let source = tempfile::tempdir_in(self.directory.path()).expect("a temporary directory");
+        write_skill(source.path(), bare, notes, runs);
+        let source = source.path().to_str().expect("a path in UTF-8");
+        author.run(&["publish", source, "--name", name, "--version", version]).succeeded();
+    }
+}
+
+impl Default for TestContext {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Writes a small skill that includes `NOTES.md`, with a tool where `runs` gives its run line.
+pub fn write_skill(directory: &Path, name: &str, notes: &str, runs: Option<&str>) {
+    let tool = runs.map_or_else(String::new, |run| {
+        format!("\n```tool\nid: go\ndescription: goes\nrun: {run}\n```\n")
+    });
+    let text = format!(
+        "---\nskill: {name}\ndescription: A skill of a test.\nincludes: NOTES.md\n---\n\n\
+         Read NOTES.md.\n{tool}"
+    );
+    fs::create_dir_all(directory).unwrap();
+    fs::write(directory.join("SKILL.md"), text).unwrap();
+    fs::write(directory.join("NOTES.md"), notes).unwrap();
+}

@@ -1,0 +1,8 @@
+//! End to end, over the real binaries: one test binary, a file a subject.
+
+#![expect(clippy::unwrap_used, reason = "a helper that cannot do its part ends the test")]
+
+mod install;
+mod interrupted;
+mod refused;
+mod shared;
