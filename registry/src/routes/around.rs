@@ -20,8 +20,8 @@ use crate::random;
 use crate::state::Registry;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// How much of a refused body is still read, so that its sender comes to read the refusal.
-const DRAINED_BYTES: usize = 1024 * 1024;
+/// How much of a stranger's body is still read.
+const DRAINED_BYTES: u64 = 1024 * 1024;
 /// For how long.
 const DRAINED_FOR: Duration = Duration::from_secs(2);
 
@@ -42,7 +42,7 @@ pub(super) async fn authorise(
             next.run(request).await
         }
         Err(refusal) => {
-            drain(request.into_body()).await;
+            drain(request.into_body(), DRAINED_BYTES, DRAINED_FOR).await;
             refusal.into_response()
         }
     }
@@ -85,22 +85,22 @@ fn no_row(path: &str) -> Response {
     response
 }
 
-/// Reads some of a body that nobody wants.
+/// Reads a body that nobody wants, up to so many bytes and for so long.
 ///
 /// A server that answers and closes while its peer still writes makes the peer see a broken
 /// connection in place of the answer.
-pub(super) async fn drain(body: Body) {
+pub(super) async fn drain(body: Body, bytes: u64, time: Duration) {
     let mut pieces = body.into_data_stream();
     let mut drained = 0;
     let read = async {
         while let Some(Ok(piece)) = pieces.next().await {
-            drained += piece.len();
-            if drained > DRAINED_BYTES {
+            drained += piece.len() as u64;
+            if drained > bytes {
                 break;
             }
         }
     };
-    let _ = tokio::time::timeout(DRAINED_FOR, read).await;
+    let _ = tokio::time::timeout(time, read).await;
 }
 
 /// Gives every answer its request id and the headers that browsers obey, turns what layers refuse

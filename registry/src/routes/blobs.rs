@@ -24,6 +24,7 @@ use crate::state::Registry;
         (status = 304, description = "`If-None-Match` names its `ETag`"),
         (status = "4XX", body = Problem, content_type = "application/problem+json"),
     ),
+    security((), ("token" = [])),
 )]
 pub(super) async fn get(
     State(registry): State<Registry>,

@@ -26,6 +26,7 @@ use crate::state::Registry;
         (status = 304, description = "`If-None-Match` names the document's `ETag`"),
         (status = "4XX", body = Problem, content_type = "application/problem+json"),
     ),
+    security((), ("token" = [])),
 )]
 pub(super) async fn get(
     State(registry): State<Registry>,

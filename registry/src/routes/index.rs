@@ -27,6 +27,7 @@ use crate::state::Registry;
             description = "`answer_too_large`: ask for fewer names at once"),
         (status = "4XX", body = Problem, content_type = "application/problem+json"),
     ),
+    security((), ("token" = [])),
 )]
 pub(super) async fn ask(
     State(registry): State<Registry>,

@@ -25,6 +25,7 @@ use crate::state::Registry;
         (status = 304, description = "`If-None-Match` names its `ETag`"),
         (status = "4XX", body = Problem, content_type = "application/problem+json"),
     ),
+    security((), ("token" = [])),
 )]
 pub(super) async fn get(
     State(registry): State<Registry>,
@@ -48,6 +49,7 @@ pub(super) async fn get(
         (status = 200, content_type = "application/json", description = "A DSSE envelope, RFC 8785"),
         (status = "4XX", body = Problem, content_type = "application/problem+json"),
     ),
+    security((), ("token" = [])),
 )]
 pub(super) async fn signatures(
     State(registry): State<Registry>,

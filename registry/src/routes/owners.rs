@@ -25,6 +25,7 @@ use crate::state::Registry;
         (status = 200, body = Owners),
         (status = "4XX", body = Problem, content_type = "application/problem+json"),
     ),
+    security((), ("token" = [])),
 )]
 pub(super) async fn list(
     State(registry): State<Registry>,

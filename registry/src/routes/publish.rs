@@ -1,6 +1,7 @@
 //! Publishing a version.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -8,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use skillpkg_schema::limits::MAX_ARCHIVE_BYTES;
 use skillpkg_schema::signature::PublicKey;
 use skillpkg_schema::wire::{PUBLIC_KEY_HEADER, Problem, PublishAnswer};
 
@@ -17,6 +19,9 @@ use crate::auth::Caller;
 use crate::problem::{Answer, Code, Refusal};
 use crate::skills::publish::{self, Request};
 use crate::state::Registry;
+
+/// How long the body of an account's refused publish is still read: the account is to learn why.
+const DRAINED_FOR: Duration = Duration::from_secs(20);
 
 /// Publishes the archive in the body; the version is visible when this answers.
 #[utoipa::path(
@@ -52,7 +57,7 @@ pub(super) async fn publish(
     let offered = match admitted {
         Ok(offered) => offered,
         Err(refusal) => {
-            drain(body).await;
+            drain(body, MAX_ARCHIVE_BYTES, DRAINED_FOR).await;
             return Err(refusal);
         }
     };

@@ -35,6 +35,7 @@ pub(super) struct Asked {
         (status = 200, body = SearchAnswer),
         (status = "4XX", body = Problem, content_type = "application/problem+json"),
     ),
+    security((), ("token" = [])),
 )]
 pub(super) async fn search(
     State(registry): State<Registry>,

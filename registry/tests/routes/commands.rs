@@ -44,10 +44,11 @@ struct Serving {
 
 impl Serving {
     fn start(data: &Path) -> Self {
-        let mut process = command(data, &["serve", "--listen", "127.0.0.1:0"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Self::of(&mut command(data, &["serve", "--listen", "127.0.0.1:0"]))
+    }
+
+    fn of(command: &mut Command) -> Self {
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let url = line.strip_prefix("listening on ").unwrap().trim_end().to_owned();
@@ -141,6 +142,33 @@ fn what_is_no_registry_is_named_and_left_alone() {
         assert_eq!(answer["error"]["code"], "no_registry", "{arguments:?}");
     }
     assert!(!missing.exists());
+}
+
+#[tokio::test]
+async fn no_log_holds_a_token() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let ana = author("ana", &done(&data, &["user", "add", "ana"]));
+    let log = directory.path().join("log");
+    let mut command = command(&data, &["serve", "--listen", "127.0.0.1:0"]);
+    command.env("RUST_LOG", "trace").stderr(std::fs::File::create(&log).unwrap());
+    let serving = Serving::of(&mut command);
+    let packed = Skill::new("waitlist", "1.0.0").pack(&ana);
+    let request = client().put(format!("{}{}", serving.url, packed.path()));
+    let request = request.bearer_auth(&ana.token).header("skillpkg-public-key", ana.offered());
+    assert_eq!(request.body(packed.archive.clone()).send().await.unwrap().status(), 201);
+    let request = client().get(format!("{}/v1/tokens", serving.url)).bearer_auth("skp_mistaken");
+    assert_eq!(request.send().await.unwrap().status(), 401);
+    let request = client().post(format!("{}/v1/tokens", serving.url)).bearer_auth(&ana.token);
+    let body = r#"{"label":"l","grants":["read"]}"#;
+    let minted = request.body(body).send().await.unwrap().bytes().await.unwrap();
+    let minted: Value = serde_json::from_slice(&minted).unwrap();
+    serving.kill();
+    let log = std::fs::read_to_string(log).unwrap();
+    assert!(log.contains("/v1/skills/_/waitlist/1.0.0"), "the log holds no requests");
+    for secret in [ana.token.as_str(), "skp_mistaken", minted["secret"].as_str().unwrap()] {
+        assert!(!log.contains(secret.strip_prefix("skp_").unwrap()), "a token is in the log");
+    }
 }
 
 #[cfg(unix)]

@@ -117,3 +117,16 @@ async fn a_database_that_another_holds_answers_unavailable() {
     tokio::time::sleep(Duration::from_millis(50)).await;
     registry.published(&ana, "w", "1.1.0").await;
 }
+
+#[tokio::test]
+async fn who_sends_much_and_is_refused_reads_why() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    let body = vec![7; 8 * 1024 * 1024];
+    let request = registry.request(Method::PUT, "/v1/skills/acme/w/1.0.0", Some(&ana.token));
+    let refused = request.body(body.clone()).send().await.unwrap();
+    problem(refused, 403, "scope_refused").await;
+    let request = registry.request(Method::PUT, "/v1/skills/acme/w/1.0.0", None);
+    let refused = request.body(body[..1_000_000].to_vec()).send().await.unwrap();
+    problem(refused, 401, "unauthorized").await;
+}

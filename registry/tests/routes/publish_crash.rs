@@ -90,3 +90,30 @@ async fn objects_are_removed_only_where_no_publish_comes_to_name_them() {
     assert_eq!(report.problems, []);
     assert_eq!(report.checked, 25 * 5);
 }
+
+#[tokio::test]
+async fn what_a_kill_has_left_in_the_storage_is_removed_once_it_is_old() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    registry.published(&ana, "waitlist", "1.0.0").await;
+    let objects = registry.data().objects();
+    let digits = "ab".repeat(32);
+    std::fs::create_dir_all(objects.join("blobs/sha256/ab")).unwrap();
+    std::fs::create_dir_all(objects.join("staging")).unwrap();
+    for left in [
+        format!("blobs/sha256/ab/{digits}#1"),
+        format!("blobs/sha256/ab/{digits}"),
+        "staging/cd".to_owned(),
+    ] {
+        std::fs::write(objects.join(left), "half").unwrap();
+    }
+    let day = Duration::from_hours(24);
+    let removal = upkeep::remove_orphans(registry.data(), day, false).await.unwrap();
+    assert_eq!((removal.removed, removal.young), (0, 2));
+    let removal = upkeep::remove_orphans(registry.data(), Duration::ZERO, true).await.unwrap();
+    assert_eq!((removal.removed, removal.bytes), (2, 8));
+    let removal = upkeep::remove_orphans(registry.data(), Duration::ZERO, false).await.unwrap();
+    assert_eq!((removal.removed, removal.bytes), (3, 12));
+    let report = upkeep::verify(registry.data()).await.unwrap();
+    assert_eq!((report.problems.len(), report.checked), (0, 3));
+}

@@ -5,6 +5,7 @@
 
 mod commit;
 mod receive;
+mod rows;
 mod staged;
 mod store;
 mod verify;
