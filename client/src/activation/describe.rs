@@ -1,10 +1,9 @@
 //! What a skill runs, in full, for the person who approves it.
 
-use std::fmt::Write as _;
-
 use skillpkg_schema::diagnostic::escape_whole;
 
 use super::Checked;
+use super::growth::allowed_tools;
 use super::requirement::listed;
 
 /// What a skill runs, in full, as lines of text for a person: each tool with its whole run line,
@@ -53,6 +52,10 @@ pub fn describe(checked: &Checked) -> Vec<String> {
     if let Some(requires) = requires(checked) {
         lines.push(requires);
     }
+    let asked: Vec<String> = allowed_tools(manifest).into_iter().collect();
+    if !asked.is_empty() {
+        lines.push(format!("  asks its host for the tools {}", listed(&asked)));
+    }
     lines.extend(checked.warnings.iter().map(|warning| format!("  warning: {warning}")));
     lines
 }
@@ -72,22 +75,20 @@ fn requires(checked: &Checked) -> Option<String> {
     (!parts.is_empty()).then(|| format!("  requires {}", parts.join("; ")))
 }
 
-/// Words as one line in which each is told from the next: a word with spaces or quotes, or without
-/// anything in it, stands in quotes.
+/// Words as one line in which each is told from the next, and no two lists of words look alike: a
+/// word with spaces, quotes or backslashes, or without anything in it, stands in quotes.
 pub fn run_line(words: &[String]) -> String {
-    let mut line = String::new();
-    for word in words {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        let escaped = escape_whole(word);
-        let plain = !word.is_empty()
-            && !word.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\'));
-        if plain {
-            line.push_str(&escaped);
-        } else {
-            let _ = write!(line, "\"{}\"", escaped.replace('"', "\\\""));
-        }
-    }
-    line
+    let shown: Vec<String> = words
+        .iter()
+        .map(|word| {
+            let plain = !word.is_empty()
+                && !word.contains(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\'));
+            if plain {
+                return escape_whole(word);
+            }
+            let word = word.replace('\\', "\\\\").replace('"', "\\\"");
+            format!("\"{}\"", escape_whole(&word))
+        })
+        .collect();
+    shown.join(" ")
 }

@@ -128,7 +128,7 @@ fn executables(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>)
 }
 
 /// The tools of its host that an Agent Skill asks for: words, or patterns with their parentheses.
-fn allowed_tools(manifest: &Manifest) -> BTreeSet<String> {
+pub(super) fn allowed_tools(manifest: &Manifest) -> BTreeSet<String> {
     let mut tools = BTreeSet::new();
     match manifest.metadata.get(ALLOWED_TOOLS) {
         Some(serde_json::Value::String(text)) => tools.extend(patterns(text)),

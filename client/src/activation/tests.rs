@@ -132,6 +132,7 @@ fn the_description_shows_everything_that_will_run() {
         "scripts": [script("normalize", "python", true), script("tidy", "shell", false)],
         "programs": [{ "name": "uv", "dynamic": false, "tools": ["access"] }],
         "requires": { "env": ["API_KEY"] },
+        "metadata": { "allowed-tools": "Read, Bash(git add:*)" },
     }));
     let checked = Checked {
         address: manifest.address(),
@@ -159,6 +160,7 @@ fn the_description_shows_everything_that_will_run() {
              at most 60 s and 512000 bytes of output",
             "  program `uv`: /usr/bin/uv",
             "  requires environment `API_KEY`",
+            "  asks its host for the tools `Bash(git add:*)`, `Read`",
         ]
     );
 }
@@ -267,4 +269,15 @@ fn the_same_run_line_with_other_values_allowed_is_growth_and_another_wording_is_
     let wide = with(serde_json::json!({ "type": "string" }));
     assert_eq!(growth(&narrow, &worded), Vec::<String>::new());
     assert_eq!(growth(&narrow, &wide).len(), 1);
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_two_run_lines_look_alike(
+        left in proptest::collection::vec("[a\"'\\\\ \\nn\u{202e}]{0,3}", 0..4),
+        right in proptest::collection::vec("[a\"'\\\\ \\nn\u{202e}]{0,3}", 0..4),
+    ) {
+        let same = describe::run_line(&left) == describe::run_line(&right);
+        proptest::prop_assert_eq!(same, left == right);
+    }
 }

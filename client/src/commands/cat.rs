@@ -1,6 +1,6 @@
 //! `skillpkg cat`.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -146,7 +146,8 @@ async fn print(
     registry: Option<&Registry>,
     address: &ContentAddress,
 ) -> Result<u8, Error> {
-    let absent = if context.output.json {
+    // A terminal would obey what is in the bytes; there they are shown, and not written as they are.
+    let absent = if context.output.json || io::stdout().is_terminal() {
         match store.read_blob(address, MAX_UNPACKED_BYTES) {
             Ok(bytes) => return tell(context, address, &bytes),
             Err(error) => error,
@@ -188,9 +189,21 @@ async fn print(
 }
 
 fn tell(context: &Context, address: &ContentAddress, bytes: &[u8]) -> Result<u8, Error> {
-    let text = std::str::from_utf8(bytes).ok().map(str::to_owned);
-    let base64 = text.is_none().then(|| STANDARD.encode(bytes));
-    context.output.json(&Shape { address: *address, size: bytes.len(), text, base64 })?;
-    context.output.streams(bytes, b"")?;
+    let text = std::str::from_utf8(bytes).ok();
+    if context.output.json {
+        let base64 = text.is_none().then(|| STANDARD.encode(bytes));
+        let (text, size) = (text.map(str::to_owned), bytes.len());
+        context.output.json(&Shape { address: *address, size, text, base64 })?;
+        return Ok(0);
+    }
+    match text {
+        _ if !io::stdout().is_terminal() => context.output.streams(bytes, b"")?,
+        Some(text) => context.output.exact(text)?,
+        None => {
+            let message = format!("{address} is {} bytes that are no text", bytes.len());
+            return Err(Error::new(Kind::Usage, "not_text", message)
+                .with_hint("send them to a file: `skillpkg cat … > FILE`"));
+        }
+    }
     Ok(0)
 }

@@ -30,7 +30,7 @@ struct Shape<'a> {
 }
 
 /// Runs it; answers with the exit code.
-pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
+pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let Arguments { name, global, discard_edits } = arguments;
     let options = Options { discard_edits, ..Options::new(reach(global)) };
     let mut terminal = Terminal::approving(context.output);

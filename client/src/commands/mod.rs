@@ -264,7 +264,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Remove(arguments) => remove::run(arguments, context).await,
         Command::List(arguments) => list::run(arguments, context).await,
         Command::Activate(arguments) => activate::run(arguments, context).await,
-        Command::Deactivate(arguments) => deactivate::run(arguments, context).await,
+        Command::Deactivate(arguments) => deactivate::run(arguments, context),
         Command::Call(arguments) => call::run(arguments, context).await,
         Command::Cat(arguments) => cat::run(arguments, context).await,
         Command::Verify(arguments) => verify::run(arguments, context).await,

@@ -1,5 +1,6 @@
 //! The library as an agent host uses it, over a real store and real processes.
-#![cfg(all(test, target_os = "linux"))]
+#![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod capabilities;
 mod resources;

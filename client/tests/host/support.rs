@@ -13,16 +13,16 @@ use skillpkg_store::pack::{PackOptions, Packing};
 use tempfile::TempDir;
 
 /// A machine: a home and a project.
-pub struct Machine {
+pub(crate) struct Machine {
     directory: TempDir,
-    pub settings: Settings,
-    pub store: Store,
-    pub state: State,
-    pub key: SigningKey,
+    pub(crate) settings: Settings,
+    pub(crate) store: Store,
+    pub(crate) state: State,
+    pub(crate) key: SigningKey,
 }
 
 impl Machine {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| {
             let path = directory.path().join(name);
@@ -40,7 +40,7 @@ impl Machine {
     }
 
     /// Packs the files as a skill, brings it into the store, approves and activates it.
-    pub fn activate(&self, files: &[(&str, &str)]) -> Manifest {
+    pub(crate) fn activate(&self, files: &[(&str, &str)]) -> Manifest {
         let manifest = self.ingest(files);
         let address = manifest.address();
         self.state.approve(&manifest.name, &manifest.version, &address).unwrap();
@@ -58,7 +58,7 @@ impl Machine {
     }
 
     /// Packs the files as a skill and brings it into the store.
-    pub fn ingest(&self, files: &[(&str, &str)]) -> Manifest {
+    pub(crate) fn ingest(&self, files: &[(&str, &str)]) -> Manifest {
         let archive = self.pack(files);
         let lease = self.store.lease().unwrap();
         let ingested = self.store.ingest(&lease, archive.as_slice(), None).unwrap();
@@ -67,7 +67,7 @@ impl Machine {
     }
 
     /// Packs the files as a skill that the machine's key signs.
-    pub fn pack(&self, files: &[(&str, &str)]) -> Vec<u8> {
+    pub(crate) fn pack(&self, files: &[(&str, &str)]) -> Vec<u8> {
         let source = tempfile::tempdir_in(self.directory.path()).unwrap();
         for (path, text) in files {
             let file = source.path().join(path);
@@ -85,7 +85,7 @@ impl Machine {
     }
 
     /// Writes the archive beside the project and a lockfile that names it, and remembers the key.
-    pub fn lock(&self, manifest: &Manifest, archive: &[u8]) {
+    pub(crate) fn lock(&self, manifest: &Manifest, archive: &[u8]) {
         let file = format!("{}.skill.tar.zst", manifest.name);
         std::fs::write(self.settings.project.join(&file), archive).unwrap();
         let lock = format!(
@@ -101,26 +101,26 @@ impl Machine {
         self.state.change_signers(|signers| signers.keep(&self.key.public())).unwrap();
     }
 
-    pub fn set_state(&self, state: &ProjectState) {
+    pub(crate) fn set_state(&self, state: &ProjectState) {
         self.state.set_project(&self.settings.project, state).unwrap();
     }
 
-    pub fn host(&self) -> Host {
+    pub(crate) fn host(&self) -> Host {
         Host::open(HostOptions::new(self.settings.clone())).unwrap()
     }
 
     /// A file of a snapshot's tree.
-    pub fn file(&self, manifest: &Manifest, path: &str) -> PathBuf {
+    pub(crate) fn file(&self, manifest: &Manifest, path: &str) -> PathBuf {
         self.store.tree_path(&manifest.address()).join(path)
     }
 
     /// Puts other bytes in the place of a file of a snapshot, its times kept.
-    pub fn tamper(&self, manifest: &Manifest, path: &str, text: &str) {
+    pub(crate) fn tamper(&self, manifest: &Manifest, path: &str, text: &str) {
         overwrite(&self.file(manifest, path), text);
     }
 
     /// Damages the blob of a file.
-    pub fn damage_blob(&self, address: &ContentAddress) {
+    pub(crate) fn damage_blob(&self, address: &ContentAddress) {
         let hex = address.hex();
         let mut found = Vec::new();
         files_beneath(&self.store.root().join("blobs"), &mut found);
@@ -132,7 +132,7 @@ impl Machine {
     }
 
     /// Where a test's scripts leave marks.
-    pub fn mark(&self, name: &str) -> PathBuf {
+    pub(crate) fn mark(&self, name: &str) -> PathBuf {
         self.directory.path().join(name)
     }
 }
@@ -144,7 +144,7 @@ fn files_beneath(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-pub fn overwrite(file: &Path, text: &str) {
+pub(crate) fn overwrite(file: &Path, text: &str) {
     let metadata = file.metadata().unwrap();
     let mut permissions = metadata.permissions();
     let before = permissions.clone();
@@ -165,17 +165,17 @@ fn executable(file: &Path) {
 }
 
 /// Permits every call.
-pub fn all(_: &PermissionRequest) -> bool {
+pub(crate) fn all(_: &PermissionRequest) -> bool {
     true
 }
 
 /// Permits what was approved at activation.
-pub fn approved(request: &PermissionRequest) -> bool {
+pub(crate) fn approved(request: &PermissionRequest) -> bool {
     request.approved
 }
 
 /// A hard skill with a tool of this run line, over `handle.sh`.
-pub fn with_tool(run: &str, handle: &str) -> [(&'static str, String); 2] {
+pub(crate) fn with_tool(run: &str, handle: &str) -> [(&'static str, String); 2] {
     let skill = format!(
         "---\nskill: waitlist\nversion: 1.2.0\ndescription: Manages signups.\nincludes: handle.sh\n\
          ---\n\nManage it.\n\n```tool\nid: access\ndescription: accept a user\nparams:\n  user:\n    \
@@ -186,7 +186,7 @@ pub fn with_tool(run: &str, handle: &str) -> [(&'static str, String); 2] {
 }
 
 /// An Agent Skill with the script `scripts/normalize.sh` and a resource.
-pub fn with_script(text: &str, more: &str) -> Vec<(&'static str, String)> {
+pub(crate) fn with_script(text: &str, more: &str) -> Vec<(&'static str, String)> {
     let capabilities = format!(
         r#"{{"resources": {{"references/guide.md": "Reads the guide."}},
            "scripts": {{"scripts/normalize.sh": {{"description": "Normalizes.", "runtime": "shell",
@@ -209,6 +209,6 @@ pub fn with_script(text: &str, more: &str) -> Vec<(&'static str, String)> {
 }
 
 /// Texts as [`Machine::activate`] takes them.
-pub fn texts<'a>(files: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a str)> {
+pub(crate) fn texts<'a>(files: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a str)> {
     files.iter().map(|(path, text)| (*path, text.as_str())).collect()
 }

@@ -12,22 +12,22 @@ use skillpkg_schema::{Sha256Digest, SkillPath};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-pub const EMPTY: &str =
+pub(crate) const EMPTY: &str =
     r#"{"type":"object","properties":{},"required":[],"additionalProperties":false}"#;
 
 /// A script file and the bounds of its run.
-pub struct Case {
-    pub directory: TempDir,
-    pub script: Script,
-    pub environment: BTreeMap<String, String>,
-    pub timeout: Duration,
-    pub maximum_output_bytes: u64,
-    pub cancellation: CancellationToken,
+pub(crate) struct Case {
+    pub(crate) directory: TempDir,
+    pub(crate) script: Script,
+    pub(crate) environment: BTreeMap<String, String>,
+    pub(crate) timeout: Duration,
+    pub(crate) maximum_output_bytes: u64,
+    pub(crate) cancellation: CancellationToken,
 }
 
 impl Case {
     /// A shell script with this text.
-    pub fn shell(text: &str) -> Self {
+    pub(crate) fn shell(text: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path: SkillPath = "scripts/run.sh".parse().unwrap();
         std::fs::create_dir(directory.path().join("scripts")).unwrap();
@@ -47,11 +47,11 @@ impl Case {
         }
     }
 
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    pub fn context<'a>(&'a self, input: &'a str) -> RunContext<'a> {
+    pub(crate) fn context<'a>(&'a self, input: &'a str) -> RunContext<'a> {
         RunContext {
             script: &self.script,
             input,
@@ -64,32 +64,32 @@ impl Case {
         }
     }
 
-    pub async fn run(&self, input: &str) -> Result<RunOutput, RunFailure> {
+    pub(crate) async fn run(&self, input: &str) -> Result<RunOutput, RunFailure> {
         sh().run(self.context(input)).await
     }
 }
 
-pub fn script(runtime: &str, source: ScriptSource) -> Script {
+pub(crate) fn script(runtime: &str, source: ScriptSource) -> Script {
     let reference = ScriptReference { runtime: runtime.to_owned(), source };
     Script::new("normalize", "Normalizes.", reference, Contract::compile(EMPTY).unwrap())
 }
 
-pub fn sh() -> ProcessRunner {
+pub(crate) fn sh() -> ProcessRunner {
     ProcessRunner::new("shell", vec!["sh".to_owned()], &path())
 }
 
-pub fn path() -> Vec<PathBuf> {
+pub(crate) fn path() -> Vec<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH").unwrap()).collect()
 }
 
 /// Whether a process runs; one that has ended and was not reaped yet does not.
-pub fn runs(process: &str) -> bool {
+pub(crate) fn runs(process: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{process}/stat"))
         .is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().starts_with(" Z"))
 }
 
 /// Waits, for a few seconds at most, until a process no longer runs.
-pub async fn ends(process: &str) -> bool {
+pub(crate) async fn ends(process: &str) -> bool {
     for _ in 0..300 {
         if !runs(process) {
             return true;
@@ -100,7 +100,7 @@ pub async fn ends(process: &str) -> bool {
 }
 
 /// The process number that a script wrote to a file, as soon as it is there.
-pub async fn number_in(file: &Path) -> String {
+pub(crate) async fn number_in(file: &Path) -> String {
     loop {
         match std::fs::read_to_string(file) {
             Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
