@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that cannot do its part ends the test")]
 
+mod accounts;
 mod install;
 mod interrupted;
+mod publishing;
 mod refused;
 mod shared;

@@ -1,0 +1,251 @@
+//! Publishing, yanking, finding: what an author does and what everybody then sees.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use skillpkg_tests::{Machine, TestContext, write_skill};
+
+/// Writes a skill into the machine's project; answers with its directory's name.
+fn skill(machine: &Machine, name: &str, notes: &str) -> String {
+    let directory = format!("source-{name}");
+    write_skill(&machine.project.join(&directory), name, notes, Some("sh NOTES.md"));
+    directory
+}
+
+fn publish(machine: &Machine, directory: &str, version: &str) -> Value {
+    machine.run(&["publish", directory, "--version", version, "--json"]).succeeded().json()
+}
+
+#[test]
+fn the_first_publish_registers_its_key_and_the_same_again_changes_nothing() {
+    let context = TestContext::new();
+    let ada = context.author("ada");
+    let source = skill(&ada, "waitlist", "one");
+    let first = ada.run(&["publish", &source, "--version", "1.2.0", "--json"]).succeeded();
+    assert!(first.stderr.contains("Registered key"), "{}", first.stderr);
+    let published = first.json();
+    let key = ada.json(&["keys"])["local"][0]["id"].clone();
+    assert_eq!((&published["created"], &published["key_registered"]), (&json!(true), &key));
+    assert_eq!(published["registry"], context.registry.url());
+    assert_eq!(ada.json(&["keys"])["account"][0]["id"], key);
+
+    let again = ada.run(&["publish", &source, "--version", "1.2.0", "--json"]).succeeded();
+    assert!(again.stderr.contains("nothing changed"), "{}", again.stderr);
+    let again = again.json();
+    assert_eq!((&again["created"], again.get("key_registered")), (&json!(false), None));
+    assert_eq!(again["address"], published["address"]);
+    assert_eq!(again["archive"], published["archive"]);
+
+    let packed = ada.json(&["pack", &source, "--version", "1.2.0", "-o", "a.skill.tar.zst"]);
+    for field in ["name", "version", "address", "blake3", "archive", "size"] {
+        assert_eq!(packed[field], published[field], "{field}");
+    }
+}
+
+#[test]
+fn a_version_never_changes() {
+    let context = TestContext::new();
+    let ada = context.author("ada");
+    let source = skill(&ada, "waitlist", "one");
+    let first = publish(&ada, &source, "1.2.0");
+    fs::write(ada.project.join(&source).join("NOTES.md"), "two").unwrap();
+    let refused = ada.run(&["publish", &source, "--version", "1.2.0", "--json"]).ended_with(1);
+    assert_eq!(refused.error_code(), "version_exists");
+    assert!(
+        refused.stderr.contains("1.2.0") && refused.stderr.contains("new"),
+        "{}",
+        refused.stderr
+    );
+    assert_eq!(ada.json(&["show", "waitlist"])["address"], first["address"]);
+    assert_eq!(publish(&ada, &source, "1.2.1")["created"], true);
+}
+
+#[test]
+fn who_may_not_publish_is_told_why() {
+    let context = TestContext::new();
+    let (ada, eve) = (context.author("ada"), context.author("eve"));
+    let source = skill(&ada, "waitlist", "one");
+    publish(&ada, &source, "1.0.0");
+    let theirs = skill(&eve, "waitlist", "one");
+    let refused = |machine: &Machine, source: &str| {
+        machine.run(&["publish", source, "--version", "2.0.0", "--json"]).ended_with(5).error_code()
+    };
+    assert_eq!(refused(&eve, &theirs), "not_an_owner");
+    assert_eq!(refused(&Machine { token: None, ..ada.clone() }, &source), "unauthorized");
+    let wrong = format!("skp_{}", "A".repeat(43));
+    assert_eq!(refused(&Machine { token: Some(wrong), ..ada.clone() }, &source), "unauthorized");
+    let alike = ada.run(&["publish", &source, "--name", "wait_list", "--version", "1.0.0"]);
+    alike.succeeded();
+    let taken =
+        ada.run(&["publish", &source, "--name", "wait-list", "--version", "1.0.0", "--json"]);
+    assert_eq!(taken.ended_with(1).error_code(), "name_taken");
+}
+
+#[test]
+fn a_long_upload_that_is_refused_says_why_and_not_that_the_connection_broke() {
+    let context = TestContext::new();
+    let ada = context.author("ada");
+    let source = skill(&ada, "large", "");
+    // Bytes that do not compress: a linear congruential generator.
+    let mut state = 7_u32;
+    let bytes: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as u8
+    })
+    .take(12 << 20)
+    .collect();
+    fs::write(ada.project.join(&source).join("NOTES.md"), bytes).unwrap();
+    let wrong = format!("skp_{}", "A".repeat(43));
+    let machine = Machine { token: Some(wrong), ..ada.clone() };
+    let refused = machine.run(&["publish", &source, "--version", "1.0.0", "--json"]);
+    assert_eq!(refused.ended_with(5).error_code(), "unauthorized");
+    assert_eq!(publish(&ada, &source, "1.0.0")["created"], true);
+}
+
+#[test]
+fn a_dry_run_sends_nothing() {
+    let context = TestContext::new();
+    let ada = context.author("ada");
+    let source = skill(&ada, "waitlist", "one");
+    let ran = ada.run(&["publish", &source, "--version", "1.0.0", "--dry-run", "--json"]);
+    assert_eq!(ran.succeeded().json()["created"], false);
+    assert_eq!(
+        ada.run(&["show", "waitlist", "--json"]).ended_with(1).error_code(),
+        "skill_not_found"
+    );
+    assert_eq!(ada.json(&["keys"])["account"], json!([]));
+}
+
+#[test]
+fn an_archive_is_published_on_a_machine_without_its_key() {
+    let context = TestContext::new();
+    let ada = context.author("ada");
+    let source = skill(&ada, "waitlist", "one");
+    publish(&ada, &source, "1.0.0");
+    ada.run(&["pack", &source, "--version", "1.1.0", "-o", "a.skill.tar.zst"]).succeeded();
+    let mut build = context.machine("build");
+    build.token = ada.token.clone();
+    let archive = ada.project.join("a.skill.tar.zst");
+    let published = build.json(&["publish", archive.to_str().unwrap()]);
+    assert_eq!((&published["created"], &published["version"]), (&json!(true), &json!("1.1.0")));
+}
+
+#[test]
+fn everything_about_a_version_is_shown() {
+    let context = TestContext::new();
+    let ada = context.author("ada");
+    let source = skill(&ada, "waitlist", "one");
+    publish(&ada, &source, "1.2.0");
+    let published = publish(&ada, &source, "1.3.0");
+    let reader = context.machine("reader");
+    let shown = reader.json(&["show", "waitlist"]);
+    for field in ["name", "version", "address", "blake3", "archive", "size", "registry"] {
+        assert_eq!(shown[field], published[field], "{field}");
+    }
+    assert_eq!(shown["signers"][0]["account"], "ada");
+    assert_eq!(shown["tools"][0]["run"], json!(["sh", "NOTES.md"]));
+    assert_eq!(shown["files"][0]["path"], "NOTES.md");
+    assert_eq!(shown["versions"].as_array().unwrap().len(), 2);
+    assert_eq!(reader.json(&["show", "waitlist@=1.2.0"])["version"], "1.2.0");
+    let by_address = format!("waitlist@{}", published["blake3"].as_str().unwrap());
+    assert_eq!(reader.json(&["show", &by_address])["version"], "1.3.0");
+    let text = reader.run(&["show", "waitlist"]).succeeded().stdout;
+    for part in ["runs sh NOTES.md", "Signed by\n  ada with key", "  1.2.0  20", "  1.3.0  20"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let absent = reader.run(&["show", "waitlist@9", "--json"]).ended_with(1);
+    assert_eq!(absent.error_code(), "version_not_found");
+    let near = reader.run(&["show", "waitlsit"]).ended_with(1);
+    assert!(near.stderr.contains("did you mean `waitlist`?"), "{}", near.stderr);
+}
+
+#[test]
+fn a_yank_is_seen_by_all_and_can_be_taken_back() {
+    let context = TestContext::new();
+    let (ada, eve) = (context.author("ada"), context.author("eve"));
+    let source = skill(&ada, "waitlist", "one");
+    publish(&ada, &source, "1.2.0");
+    publish(&ada, &source, "1.3.0");
+    let refused = eve.run(&["yank", "waitlist@1.3.0", "--reason", "r", "--json"]).ended_with(5);
+    assert_eq!(refused.error_code(), "not_an_owner");
+    let yanked = ada.json(&["yank", "waitlist@1.3.0", "--reason", "asks twice"]);
+    assert_eq!((&yanked["yanked"], &yanked["version"]), (&json!(true), &json!("1.3.0")));
+    let strange = ada.run(&["yank", "waitlist@1.3.0", "--reason", "a\u{1b}[31mb"]).ended_with(1);
+    assert!(!strange.stderr.contains("[31mb"), "{}", strange.stderr);
+    let reader = context.machine("reader");
+    assert_eq!(reader.json(&["show", "waitlist"])["version"], "1.2.0");
+    let shown = reader.run(&["show", "waitlist@=1.3.0"]).succeeded().stdout;
+    assert!(shown.contains("YANKED: asks twice"), "{shown}");
+    let hits = reader.json(&["search", "waitlist"]);
+    assert_eq!(hits["skills"][0]["version"], "1.2.0");
+    ada.run(&["unyank", "waitlist@1.3.0"]).succeeded();
+    assert_eq!(reader.json(&["show", "waitlist"])["version"], "1.3.0");
+    let absent = ada.run(&["yank", "waitlist@7.0.0", "--reason", "r", "--json"]).ended_with(1);
+    assert_eq!(absent.error_code(), "not_found");
+}
+
+#[test]
+fn skills_are_found_by_name_description_and_tools() {
+    let context = TestContext::new();
+    let ada = context.author("ada");
+    let source = skill(&ada, "waitlist", "one");
+    publish(&ada, &source, "1.2.0");
+    let reader = context.machine("reader");
+    for words in [&["waitlist"][..], &["skill", "test"], &["goes"]] {
+        let found = reader.json(&[&["search"], words].concat());
+        assert_eq!(found["skills"][0]["name"], "waitlist", "{words:?}");
+        assert_eq!(found["total"], 1);
+    }
+    let none = reader.run(&["search", "nonesuch"]).succeeded();
+    assert_eq!((none.stdout.as_str(), none.stderr.contains("Nothing found")), ("", true));
+}
+
+#[test]
+fn a_private_scope_is_not_there_for_strangers() {
+    let context = TestContext::new();
+    let (ada, eve) = (context.author("ada"), context.author("eve"));
+    context.registry.command(&["scope", "add", "acme", "--owner", "ada", "--private"]);
+    context.publish(&ada, "acme/reports", "1.0.0", "secret", None);
+    assert_eq!(ada.json(&["show", "acme/reports"])["private"], true);
+    assert_eq!(ada.json(&["search", "reports"])["total"], 1);
+    for stranger in [&eve, &context.machine("reader")] {
+        let hidden = stranger.run(&["show", "acme/reports", "--json"]).ended_with(1);
+        let absent = stranger.run(&["show", "acme/nothing", "--json"]).ended_with(1);
+        assert_eq!(
+            (hidden.error_code(), absent.error_code()),
+            ("skill_not_found".into(), "skill_not_found".into())
+        );
+        assert_eq!(stranger.json(&["search", "reports"])["total"], 0);
+    }
+}
+
+#[test]
+fn an_installed_skill_is_inspected_and_compiled_by_its_name() {
+    let context = TestContext::new();
+    let ada = context.author("ada");
+    let source = skill(&ada, "waitlist", "one");
+    let published = publish(&ada, &source, "1.2.0");
+    let reader = context.machine("reader");
+    reader.run(&["install", "waitlist", "-y"]).succeeded();
+    let inspected = reader.json(&["inspect", "waitlist"]);
+    assert_eq!(inspected["address"], published["address"]);
+    assert_eq!(inspected["included"], json!(["NOTES.md"]));
+    assert!(
+        reader.json(&["compile", "waitlist"])["system"].as_str().unwrap().contains("[tool: go]")
+    );
+    let called = reader.run_with_input(&["resolve", "waitlist", "--json"], r#"{"tool":"go"}"#);
+    assert_eq!(called.json()["call"]["argv"], json!(["sh", "NOTES.md"]));
+    let near = reader.run(&["inspect", "waitlst"]).ended_with(1);
+    assert!(near.stderr.contains("did you mean `waitlist`?"), "{}", near.stderr);
+}
+
+#[test]
+fn a_registry_that_is_down_is_named() {
+    let mut context = TestContext::new();
+    let ada = context.author("ada");
+    let source = skill(&ada, "waitlist", "one");
+    context.registry.stop();
+    let down = ada.run(&["publish", &source, "--version", "1.0.0", "--json"]).ended_with(1);
+    assert_eq!(down.error_code(), "registry_unreachable");
+    assert!(down.stderr.contains(&context.registry.url()), "{}", down.stderr);
+}
