@@ -18,6 +18,7 @@ mod openapi;
 mod owners;
 mod private;
 mod publish;
+mod publish_attacks;
 mod publish_crash;
 mod search;
 mod stop;

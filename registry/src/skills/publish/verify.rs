@@ -179,7 +179,7 @@ fn archive_refused(error: ArchiveError) -> Refusal {
         ArchiveError::TooLong(_) => too_large(),
         error => {
             let message = error.to_string();
-            let fault = Diagnostic::error("archive_refused", message.clone());
+            let fault = Diagnostic::error(error.code(), message.clone());
             Refusal::new(Code::ArchiveRefused, message).with_faults(vec![fault])
         }
     }
