@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed helper fails its test")]
 
+mod skips;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -141,6 +143,10 @@ fn published_skills() -> Vec<std::path::PathBuf> {
 #[test]
 fn published_skills_are_read_or_refused_with_a_place() {
     let skills = published_skills();
+    if skills.is_empty() {
+        let test = "published_skills_are_read_or_refused_with_a_place";
+        return skips::skipped(test, "published skills in `SKILLPKG_CORPUS`", false);
+    }
     let mut refused = Vec::new();
     for path in &skills {
         let source = std::fs::read(path).unwrap();

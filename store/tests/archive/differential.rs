@@ -12,6 +12,7 @@ use skillpkg_schema::manifest::Mode;
 use skillpkg_store::archive::{ENVELOPE_PATH, MANIFEST_PATH};
 use skillpkg_store::attacks::{Sample, decode, tar_stream};
 
+use crate::skips::skipped;
 use crate::support::{attacks, small};
 
 /// An entry: path, whether it is executable, and content.
@@ -40,18 +41,15 @@ fn entries(archive: &[u8]) -> Entries {
     ours.chain(files).collect()
 }
 
-/// Whether a tool is at hand: it starts, and its `--version` says `says`.
-///
-/// Where `SKILLPKG_REQUIRE_SERVICES` is `1`, one that is not fails the test.
-fn is_at_hand(program: &str, says: &str) -> bool {
+/// Whether a tool that `test` needs is at hand: it starts, and its `--version` says `says`.
+fn is_at_hand(test: &str, program: &str, says: &str) -> bool {
     let output = Command::new(program).arg("--version").output();
     let is_at_hand = output.is_ok_and(|output| {
         output.status.success() && String::from_utf8_lossy(&output.stdout).contains(says)
     });
     if !is_at_hand {
-        println!("skipped: {program} is not at hand");
-        let is_required = std::env::var_os("SKILLPKG_REQUIRE_SERVICES").is_some_and(|it| it == "1");
-        assert!(!is_required, "{program} is required");
+        let says = if says.is_empty() { String::new() } else { format!(" ({says})") };
+        skipped(test, &format!("`{program}`{says}"), true);
     }
     is_at_hand
 }
@@ -123,7 +121,8 @@ fn compare_with_tar(program: &str, decompress: &[&str], list: &[&str]) {
 #[cfg(unix)]
 #[test]
 fn gnu_tar_reads_what_we_read() {
-    if is_at_hand("tar", "GNU tar") && is_at_hand("zstd", "") {
+    let test = "gnu_tar_reads_what_we_read";
+    if is_at_hand(test, "tar", "GNU tar") && is_at_hand(test, "zstd", "") {
         compare_with_tar("tar", &["--zstd"], &["--quoting-style=literal", "-tf"]);
     }
 }
@@ -131,7 +130,7 @@ fn gnu_tar_reads_what_we_read() {
 #[cfg(unix)]
 #[test]
 fn bsdtar_reads_what_we_read() {
-    if is_at_hand("bsdtar", "libzstd") {
+    if is_at_hand("bsdtar_reads_what_we_read", "bsdtar", "libzstd") {
         compare_with_tar("bsdtar", &[], &["-tf"]);
     }
 }
@@ -154,7 +153,7 @@ for place in sys.argv[1:]:
 
 #[test]
 fn pythons_tarfile_reads_what_we_read() {
-    if !is_at_hand("python3", "Python 3") {
+    if !is_at_hand("pythons_tarfile_reads_what_we_read", "python3", "Python 3") {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -179,7 +178,7 @@ fn pythons_tarfile_reads_what_we_read() {
 #[test]
 fn gnu_tar_writes_what_we_write() {
     use std::os::unix::fs::PermissionsExt as _;
-    if !is_at_hand("tar", "GNU tar") {
+    if !is_at_hand("gnu_tar_writes_what_we_write", "tar", "GNU tar") {
         return;
     }
     let archive = small().archive().unwrap();

@@ -1,6 +1,5 @@
 //! The archive profile: what is written, what is read, and what is refused.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops at the first surprise")]
-#![expect(clippy::print_stdout, reason = "a test says what it skips")]
 
 mod attacks;
 mod bounds;
@@ -11,4 +10,6 @@ mod ingest;
 mod memory;
 mod properties;
 mod round_trip;
+#[path = "../skips/mod.rs"]
+mod skips;
 mod support;

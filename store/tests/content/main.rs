@@ -8,6 +8,9 @@ mod misplaced;
 mod model;
 mod processes;
 mod repair;
+#[cfg(target_os = "linux")]
+#[path = "../skips/mod.rs"]
+mod skips;
 mod storage;
 mod support;
 mod verify;

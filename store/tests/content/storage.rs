@@ -7,6 +7,7 @@ use std::process::Command;
 
 use skillpkg_store::content::{Store, StoreError};
 
+use crate::skips::skipped;
 use crate::support::{Home, skill};
 
 /// A small file system in memory, unmounted when dropped; [`None`] where this process may not mount.
@@ -36,8 +37,8 @@ fn a_full_or_read_only_disk_is_a_typed_error_and_leaves_nothing() {
     let place = home.directory.path().join("small");
     std::fs::create_dir(&place).unwrap();
     let Some(_mounted) = Small::mount(&place) else {
-        println!("skipped: this process may not mount a file system");
-        return;
+        let test = "a_full_or_read_only_disk_is_a_typed_error_and_leaves_nothing";
+        return skipped(test, "the privilege to mount a file system", false);
     };
     let store = Store::open(&place.join("store")).unwrap();
     let large: Vec<u8> = (0..200_000u32).flat_map(u32::to_le_bytes).collect();

@@ -10,6 +10,7 @@ use skillpkg_store::archive::ArchiveError;
 use skillpkg_store::attacks::SIGNING_KEY;
 use skillpkg_store::pack::{PackOptions, Packing};
 
+use crate::skips::skipped;
 use crate::support::{SKILL, packed, plan, refusals, skill, write};
 
 fn one(code: &str, file: &str) -> Vec<(String, Option<String>)> {
@@ -64,8 +65,7 @@ fn a_pipe_is_refused_without_waiting_for_it() {
     let directory = skill(&[]);
     let made = Command::new("mkfifo").arg(directory.path().join("pipe")).status();
     if !made.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: mkfifo is not at hand");
-        return;
+        return skipped("a_pipe_is_refused_without_waiting_for_it", "`mkfifo`", true);
     }
     assert_eq!(refusals(directory.path()), one("file_is_special", "pipe"));
     fs::write(directory.path().join(".skillignore"), "pipe\n").unwrap();
@@ -82,8 +82,8 @@ fn a_name_that_is_not_unicode_is_refused_and_shown() {
     let directory = skill(&[]);
     let name = OsStr::from_bytes(b"a\xff\x1b[31m");
     if fs::write(directory.path().join(name), "").is_err() {
-        eprintln!("skipped: the file system holds no such name");
-        return;
+        let test = "a_name_that_is_not_unicode_is_refused_and_shown";
+        return skipped(test, "a file system that holds such a name", false);
     }
     let faults = plan(directory.path()).unwrap_err();
     assert_eq!(faults[0].code, "file_name");

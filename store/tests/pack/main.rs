@@ -6,5 +6,7 @@ mod attacks;
 mod identity;
 mod published;
 mod same_bytes;
+#[path = "../skips/mod.rs"]
+mod skips;
 mod support;
 mod whole;

@@ -10,6 +10,7 @@ use skillpkg_schema::Sha256Digest;
 use skillpkg_store::attacks::tar_stream;
 use skillpkg_store::pack::{PackOptions, Packing};
 
+use crate::skips::skipped;
 use crate::support::{SKILL, archive, plan, write};
 
 /// The directory that a child process packs, and prints the digest of.
@@ -185,6 +186,7 @@ fn environment_does_not_count() {
 #[test]
 fn umask_user_clock_and_processors_do_not_count() {
     use std::os::unix::process::CommandExt as _;
+    let test = "umask_user_clock_and_processors_do_not_count";
     let expected = expected();
     for (what, wrapper) in [
         ("umask", &["sh", "-c", "umask 077; exec \"$0\" \"$@\""][..]),
@@ -193,7 +195,7 @@ fn umask_user_clock_and_processors_do_not_count() {
     ] {
         match digest_of_child(wrapper, |_| {}) {
             Some(found) => assert_eq!(found, expected, "{what}"),
-            None => eprintln!("skipped: {what}, for want of `{}`", wrapper[0]),
+            None => skipped(test, &format!("`{}`", wrapper[0]), true),
         }
     }
     let nobody = digest_of_child(&[], |command| {
@@ -201,6 +203,6 @@ fn umask_user_clock_and_processors_do_not_count() {
     });
     match nobody {
         Some(found) => assert_eq!(found, expected, "another user"),
-        None => eprintln!("skipped: another user, which only the superuser can be"),
+        None => skipped(test, "the privilege to become another user", false),
     }
 }
