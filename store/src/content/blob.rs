@@ -4,13 +4,12 @@ use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::path::PathBuf;
 
-use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use skillpkg_schema::manifest::{FileEntry, Mode};
 use skillpkg_schema::{Blake3Digest, Sha256Digest};
 
 use super::damage::{place_over, set_aside};
-use super::directory::{open_regular, place_new};
+use super::directory::{open_directory, open_regular, place_new};
 use super::error::{AtPath as _, StoreError};
 use super::layout::{Layout, misplaced, open_own};
 use super::temporary::TemporaryFile;
@@ -167,7 +166,7 @@ pub(super) fn find_one(
 ) -> Result<Option<Found>, StoreError> {
     let (shard_name, name) = place_of(sha256, mode);
     let shard_path = layout.shard_path(&shard_name);
-    let shard = match layout.blobs().open_dir_nofollow(&shard_name) {
+    let shard = match open_directory(layout.blobs(), &shard_name) {
         Ok(shard) => shard,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => {

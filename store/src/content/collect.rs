@@ -4,12 +4,11 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
-use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use skillpkg_schema::{ContentAddress, Sha256Digest};
 
 use super::blob::parse_name;
-use super::directory::{WRITABLE_DIRECTORY, remove_all, set_directory_mode};
+use super::directory::{WRITABLE_DIRECTORY, open_directory, remove_all, set_directory_mode};
 use super::error::{AtPath as _, StoreError};
 use super::layout::{Layout, snapshot_of_tree};
 use super::lease::{Patience, lease_holder};
@@ -119,13 +118,13 @@ impl<'store> Grave<'store> {
         let at = || layout.temporary_path(GRAVE);
         let temporary = layout.temporary();
         let (name, ()) = with_free_name(GRAVE, |name| temporary.create_dir(name)).at(at)?;
-        let directory = temporary.open_dir_nofollow(&name).at(at)?;
+        let directory = open_directory(temporary, &name).at(at)?;
         Ok(Self { layout, name, directory, buried: 0 })
     }
 
     /// Takes what stands at `name` out of its place, in one step.
     fn bury(&mut self, directory: &Dir, name: &str) -> io::Result<()> {
-        if let Ok(buried) = directory.open_dir_nofollow(name) {
+        if let Ok(buried) = open_directory(directory, name) {
             // A directory that goes to another parent is written to, since its `..` changes.
             set_directory_mode(&buried, WRITABLE_DIRECTORY)?;
         }
@@ -221,7 +220,7 @@ fn bury_blobs(
     for shard in layout.blobs().entries().at(at)? {
         let shard_name = shard.at(at)?.file_name();
         let Some(shard_name) = shard_name.to_str() else { continue };
-        let Ok(shard) = layout.blobs().open_dir_nofollow(shard_name) else { continue };
+        let Ok(shard) = open_directory(layout.blobs(), shard_name) else { continue };
         let at = || layout.shard_path(shard_name);
         for entry in shard.entries().at(at)? {
             let name = entry.at(at)?.file_name();

@@ -9,7 +9,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use skillpkg_schema::Manifest;
 
-use super::directory::{place_new, remove_all};
+use super::directory::{open_directory, place_new, remove_all};
 use super::error::{AtPath as _, StoreError};
 use super::layout::Layout;
 use super::lock::{Lock, LockFile, Unlocked, is_unsupported};
@@ -96,12 +96,11 @@ fn begin<'parent>(
 }
 
 fn remove_left(parent: &Dir) -> io::Result<()> {
-    use cap_fs_ext::DirExt as _;
     for entry in parent.entries()? {
         let name = entry?.file_name();
         let Some(name) = name.to_str() else { continue };
         let is_ours = name.strip_prefix(KIND).is_some_and(|rest| rest.starts_with('-'));
-        if is_ours && let Ok(left) = parent.open_dir_nofollow(name) {
+        if is_ours && let Ok(left) = open_directory(parent, name) {
             let lock = lock_directory(&left)?;
             if lock.is_some() {
                 remove_all(parent, name)?;

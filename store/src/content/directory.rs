@@ -16,15 +16,41 @@ pub(super) const WRITABLE_DIRECTORY: u32 = 0o755;
 /// Most bytes of a name that leaves room for two numbers after it.
 const LONGEST_KIND: usize = 200;
 
+/// Most times that something is opened which is moved away each time.
+const TRIES: usize = 100;
+
+/// Opens a directory.
+pub(super) fn open_directory(parent: &Dir, name: impl AsRef<Path>) -> io::Result<Dir> {
+    steadily(|| parent.open_dir_nofollow(&name))
+}
+
+/// Opens again what was moved away in the middle of opening it: another stands there, or nothing.
+///
+/// The kernel takes what has left the directory after it was found for an escape from it (`EXDEV`
+/// of `openat2`, beneath the directory), and cap-std tells that as an error of its own. A single
+/// name that is not followed escapes in no other way.
+fn steadily<T>(open: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    let escaped = |error: &io::Error| {
+        error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+    };
+    for _ in 0..TRIES {
+        match open() {
+            Err(error) if escaped(&error) => {}
+            answer => return answer,
+        }
+    }
+    open()
+}
+
 /// Opens a directory, made where it is absent.
 pub(super) fn make_directory(parent: &Dir, name: &str) -> io::Result<Dir> {
-    match parent.open_dir_nofollow(name) {
+    match open_directory(parent, name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             match parent.create_dir(name) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                 _ => {}
             }
-            parent.open_dir_nofollow(name)
+            open_directory(parent, name)
         }
         answer => answer,
     }
@@ -48,7 +74,7 @@ pub(super) fn open_regular(parent: &Dir, name: &str) -> io::Result<(File, Metada
         options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
     }
     let irregular = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
-    let file = match parent.open_with(name, &options) {
+    let file = match steadily(|| parent.open_with(name, &options)) {
         Ok(file) => file.into_std(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
         Err(error) => {
@@ -151,7 +177,7 @@ pub(super) fn remove_all(parent: &Dir, name: &str) -> io::Result<u64> {
 
 /// Removes what stands at `name` but for the directories in it, which are moved up and listed.
 fn remove_level(parent: &Dir, name: &str, kind: &str, left: &mut Vec<String>) -> io::Result<u64> {
-    let Ok(directory) = parent.open_dir_nofollow(name) else { return remove_file(parent, name) };
+    let Ok(directory) = open_directory(parent, name) else { return remove_file(parent, name) };
     set_directory_mode(&directory, WRITABLE_DIRECTORY)?;
     let mut bytes = 0;
     for entry in directory.entries()? {
@@ -159,7 +185,7 @@ fn remove_level(parent: &Dir, name: &str, kind: &str, left: &mut Vec<String>) ->
         let beneath = entry.file_name();
         if entry.file_type()?.is_dir() {
             // A directory that goes to another parent is written to, since its `..` changes.
-            let opened = directory.open_dir_nofollow(&beneath)?;
+            let opened = open_directory(&directory, &beneath)?;
             set_directory_mode(&opened, WRITABLE_DIRECTORY)?;
             let (up, ()) =
                 with_free_name(kind, |free| move_to_free(&directory, &beneath, parent, free))?;
@@ -214,6 +240,36 @@ mod tests {
         assert!(!place_new(&directory, "b", &directory, "new").unwrap());
         assert_eq!(std::fs::read(path.path().join("new")).unwrap(), b"a");
         assert!(place_new(&directory, "absent", &directory, "other").is_err());
+    }
+
+    #[test]
+    fn what_is_moved_away_meanwhile_is_there_or_is_not() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let (_path, directory) = temporary();
+        let here = make_directory(&directory, "here").unwrap();
+        let there = make_directory(&directory, "there").unwrap();
+        create_file(&here, "file", 0o644).unwrap();
+        make_directory(&here, "directory").unwrap();
+        let done = AtomicBool::new(false);
+        let is_absent = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+        let mut others = 0;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    for (from, to) in [(&here, &there), (&there, &here)] {
+                        from.rename("file", to, "file").unwrap();
+                        from.rename("directory", to, "directory").unwrap();
+                    }
+                }
+            });
+            for _ in 0..20_000 {
+                others += u32::from(!open_file(&here, "file").map_or_else(is_absent, |_| true));
+                let directory = open_directory(&here, "directory");
+                others += u32::from(!directory.map_or_else(is_absent, |_| true));
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(others, 0, "answers that say neither");
     }
 
     #[cfg(unix)]

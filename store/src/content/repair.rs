@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::PathBuf;
 
-use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::manifest::FileEntry;
@@ -12,7 +11,8 @@ use skillpkg_schema::{Manifest, SkillPath};
 
 use super::TreeProblemKind;
 use super::directory::{
-    WRITABLE_DIRECTORY, make_directory, move_to_free, place_new, remove_all, set_directory_mode,
+    WRITABLE_DIRECTORY, make_directory, move_to_free, open_directory, place_new, remove_all,
+    set_directory_mode,
 };
 use super::error::{AtPath as _, StoreError};
 use super::layout::{Layout, tree_name};
@@ -78,7 +78,7 @@ pub(super) fn repair(layout: &Layout, manifest: &Manifest) -> Result<Vec<SkillPa
 fn swap(layout: &Layout, tree: TemporaryTree<'_>, name: &str) -> Result<(), StoreError> {
     let at = || layout.snapshot_path(name);
     // A directory that goes to another parent is written to, since its `..` changes.
-    if let Ok(old) = layout.snapshots().open_dir_nofollow(name) {
+    if let Ok(old) = open_directory(layout.snapshots(), name) {
         set_directory_mode(&old, WRITABLE_DIRECTORY).at(at)?;
     }
     // From `aside/` it is exchanged, so that at no point the old one stands where things are
@@ -176,7 +176,7 @@ impl Quarantine<'_> {
         for (name, wanted) in wanted {
             // What is no directory, or not there, holds nothing that is too much.
             if let Wanted::Directory(files) = wanted
-                && let Ok(beneath) = directory.open_dir_nofollow(name)
+                && let Ok(beneath) = open_directory(directory, name)
             {
                 self.directory(&beneath, &format!("{path}{name}/"), files)?;
             }
@@ -186,14 +186,14 @@ impl Quarantine<'_> {
 
     fn set_aside(&mut self, directory: &Dir, path: &str, name: &OsStr) -> Result<(), StoreError> {
         let at = || self.layout.snapshot_path(self.tree).join(path).join(name);
-        if let Ok(extra) = directory.open_dir_nofollow(name) {
+        if let Ok(extra) = open_directory(directory, name) {
             // A directory that goes to another parent is written to, since its `..` changes.
             set_directory_mode(&extra, WRITABLE_DIRECTORY).at(at)?;
         }
         if self.aside.is_none() {
             let create = |name: &str| self.layout.aside().create_dir(name);
             let (name, ()) = with_free_name(self.tree, create).at(at)?;
-            let directory = self.layout.aside().open_dir_nofollow(&name).at(at)?;
+            let directory = open_directory(self.layout.aside(), &name).at(at)?;
             self.aside = Some((name, directory));
         }
         let Some((aside_name, aside)) = &self.aside else { return Ok(()) };

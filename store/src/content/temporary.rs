@@ -4,10 +4,9 @@ use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cap_fs_ext::DirExt as _;
 use cap_std::fs::Dir;
 
-use super::directory::{create_file, remove_all};
+use super::directory::{create_file, open_directory, remove_all};
 use super::error::{AtPath as _, StoreError};
 use super::layout::Layout;
 
@@ -90,7 +89,7 @@ impl<'parent> TemporaryTree<'parent> {
     /// Creates an empty directory beneath `parent`.
     pub(super) fn create(parent: &'parent Dir, kind: &str) -> io::Result<Self> {
         let (name, ()) = with_free_name(kind, |name| parent.create_dir(name))?;
-        let directory = parent.open_dir_nofollow(&name)?;
+        let directory = open_directory(parent, &name)?;
         Ok(Self { parent, name, directory, kept: false })
     }
 

@@ -4,14 +4,13 @@ use std::fs::File;
 use std::io::{self, Read, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use cap_fs_ext::DirExt as _;
 use cap_std::fs::{Dir, Metadata};
 use skillpkg_schema::manifest::{FileEntry, Mode};
 use skillpkg_schema::tree::{DirectoryTree, Tree as _};
 use skillpkg_schema::{Blake3Digest, ContentAddress, Manifest};
 
 use super::blob::{SMALL, hash, read_only, with_blob};
-use super::directory::{create_file, place_new, set_directory_mode};
+use super::directory::{create_file, open_directory, place_new, set_directory_mode};
 use super::error::{AtPath as _, StoreError};
 use super::layout::{Layout, misplaced, tree_name};
 use super::temporary::TemporaryTree;
@@ -56,7 +55,7 @@ pub(super) fn fill(
             let above = open.last().map_or(root, |(_, directory)| directory);
             let name = parent.rsplit('/').next().unwrap_or(parent);
             above.create_dir(name).at(at)?;
-            open.push((parent, above.open_dir_nofollow(name).at(at)?));
+            open.push((parent, open_directory(above, name).at(at)?));
         }
         let directory = open.last().map_or(root, |(_, directory)| directory);
         let mode = access.file(entry.mode);
@@ -180,7 +179,7 @@ pub(super) fn materialise(layout: &Layout, manifest: &Manifest) -> Result<PathBu
 /// Opens the tree of a snapshot; [`None`] where there is none.
 pub(super) fn open(layout: &Layout, snapshot: &ContentAddress) -> Result<Option<Dir>, StoreError> {
     let name = tree_name(snapshot);
-    match layout.snapshots().open_dir_nofollow(&name) {
+    match open_directory(layout.snapshots(), &name) {
         Ok(directory) => Ok(Some(directory)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => {

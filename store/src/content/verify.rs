@@ -6,14 +6,13 @@ use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 
-use cap_fs_ext::DirExt as _;
 use cap_std::fs::{Dir, FileType};
 use skillpkg_schema::Manifest;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::manifest::{FileEntry, Mode};
 
 use super::blob::hash;
-use super::directory::open_regular;
+use super::directory::{open_directory, open_regular};
 use super::error::{AtPath as _, StoreError};
 use super::{TreeProblem, TreeProblemKind};
 
@@ -106,7 +105,7 @@ impl Verifier<'_> {
         name: &str,
         files: &[FileEntry],
     ) -> Result<(), StoreError> {
-        match parent.open_dir_nofollow(name) {
+        match open_directory(parent, name) {
             Ok(directory) => self.directory(&directory, &format!("{path}/"), files),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.missing(files);
