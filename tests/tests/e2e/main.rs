@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a helper that cannot do its part ends the test")]
 
 mod accounts;
+#[cfg(target_os = "linux")]
+mod calls;
 mod install;
 mod interrupted;
 mod publishing;
