@@ -9,4 +9,6 @@ mod install;
 mod interrupted;
 mod publishing;
 mod refused;
+#[cfg(unix)]
+mod runs_nothing;
 mod shared;
