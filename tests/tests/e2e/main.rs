@@ -5,6 +5,7 @@
 mod accounts;
 #[cfg(target_os = "linux")]
 mod calls;
+mod documents;
 mod install;
 mod interrupted;
 mod publishing;

@@ -1,0 +1,128 @@
+//! The commands of the guides, run as they stand there, with what they print.
+//!
+//! `UPDATE_DOCUMENTS=1 cargo test -p skillpkg-tests documents` writes what they print now.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use skillpkg_tests::{Machine, TestContext, binary};
+
+/// Where the guides say that a registry is, and that its data lies.
+const SHOWN_URL: &str = "http://127.0.0.1:7770";
+const SHOWN_DATA: &str = "/var/lib/skillpkg";
+const SHOWN_HOME: &str = "/home/ada";
+
+struct Guide {
+    context: TestContext,
+    machine: Machine,
+}
+
+impl Guide {
+    fn new() -> Self {
+        let context = TestContext::new();
+        let machine = context.machine("ada");
+        fs::create_dir_all(machine.user_home.join(".config/skillpkg")).unwrap();
+        Self { context, machine }
+    }
+
+    /// What a line prints on both streams, as the guide shows it.
+    fn run(&self, line: &str) -> String {
+        let line = self.as_it_is(line);
+        let binaries = binary("skillpkg").parent().unwrap().to_path_buf();
+        let path = std::env::var("PATH").unwrap();
+        let output = Command::new("sh")
+            .args(["-c", &format!("exec 2>&1\n{line}")])
+            .env_clear()
+            .env("PATH", format!("{}:{path}", binaries.display()))
+            .env("HOME", &self.machine.user_home)
+            .current_dir(&self.machine.project)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        self.as_it_is_shown(&String::from_utf8(output.stdout).unwrap())
+    }
+
+    fn as_it_is(&self, text: &str) -> String {
+        text.replace(SHOWN_URL, &self.context.registry.url())
+            .replace(SHOWN_DATA, self.context.registry.data().to_str().unwrap())
+    }
+
+    fn as_it_is_shown(&self, text: &str) -> String {
+        text.replace(&self.context.registry.url(), SHOWN_URL)
+            .replace(self.context.registry.data().to_str().unwrap(), SHOWN_DATA)
+            .replace(self.machine.user_home.to_str().unwrap(), SHOWN_HOME)
+    }
+
+    /// The guide with what each of its commands prints now.
+    fn follow(&self, guide: &str) -> String {
+        let mut followed = String::new();
+        let mut lines = guide.lines();
+        while let Some(line) = lines.next() {
+            followed.push_str(line);
+            followed.push('\n');
+            // Longer than any fence that a command prints.
+            if line != "````console" {
+                continue;
+            }
+            let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "````").collect();
+            for command in block.iter().filter_map(|line| line.strip_prefix("$ ")) {
+                let printed = self.run(command);
+                followed.extend(["$ ", command, "\n", &printed]);
+                if !printed.is_empty() && !printed.ends_with('\n') {
+                    followed.push('\n');
+                }
+            }
+            followed.push_str("````\n");
+        }
+        followed
+    }
+}
+
+/// `text` with digests, key ids and times blanked: what differs from run to run.
+fn without_what_differs(text: &str) -> String {
+    let is_part = |c: char| matches!(c, '0'..='9' | 'a'..='f' | '-' | ':' | 'T' | 'Z');
+    let mut rest = text;
+    let mut blanked = String::new();
+    while !rest.is_empty() {
+        let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(length);
+        let digits = word.bytes().filter(u8::is_ascii_hexdigit).count();
+        let is_time = word.len() == 20 && word.ends_with('Z');
+        blanked.push_str(if is_time || matches!(digits, 16 | 64) { "…" } else { word });
+        let next = after.chars().next().map_or(0, char::len_utf8);
+        let (character, after) = after.split_at(next);
+        blanked.push_str(character);
+        rest = after;
+    }
+    blanked
+}
+
+/// The lines of `text` as far as they are the same in every run.
+fn comparable(text: &str) -> Vec<String> {
+    let blanked = without_what_differs(text);
+    // A signature compresses to more or fewer bytes.
+    let kept = blanked.lines().map(|line| line.split(", archive of ").next().unwrap_or_default());
+    kept.map(str::to_owned).collect()
+}
+
+fn guide(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name)
+}
+
+#[test]
+fn the_authors_guide_shows_what_its_commands_print() {
+    let path = guide("authors.md");
+    let text = fs::read_to_string(&path).unwrap();
+    let followed = Guide::new().follow(&text);
+    if std::env::var_os("UPDATE_DOCUMENTS").is_some() {
+        fs::write(&path, &followed).unwrap();
+    }
+    for (shown, printed) in comparable(&text).iter().zip(&comparable(&followed)) {
+        assert_eq!(
+            shown, printed,
+            "docs/authors.md shows the first, its command prints the second"
+        );
+    }
+    assert_eq!(text.lines().count(), followed.lines().count());
+}
