@@ -15,10 +15,12 @@
 mod binaries;
 mod machine;
 mod registry;
+mod skips;
 
 pub use binaries::binary;
 pub use machine::{Answer, Machine};
 pub use registry::Registry;
+pub use skips::skipped;
 
 use std::fs;
 use std::path::{Path, PathBuf};
