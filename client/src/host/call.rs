@@ -2,66 +2,23 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use skillpkg_schema::capability::{DEFAULT_MAXIMUM_OUTPUT_BYTES, DEFAULT_TIMEOUT};
 use skillpkg_schema::diagnostic::{escape, escape_whole};
 use skillpkg_schema::json::Json;
 use skillpkg_schema::skill::{self, Answer, Call};
-use tokio_util::sync::CancellationToken;
 
 use super::environment::environment;
 use super::snapshot::Snapshot;
-use super::{Arguments, CallError, CapabilityKind, Host, Permission, PermissionRequest};
+use super::{
+    Arguments, CallError, CallOptions, CallOutcome, CapabilityKind, Host, Permission,
+    PermissionRequest, Streams,
+};
 use crate::activation::{intact_tree, program};
 use crate::runner::{
     FailureKind, RunBounds, RunContext, RunFailure, RunOutput, Script, ScriptSource, Spawn,
 };
 use crate::{Error, Kind};
-
-/// Where a tool's output goes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Streams {
-    /// It is taken, within the bounds.
-    #[default]
-    Captured,
-    /// It goes to this process's own streams as it is written; nothing of it is held. A script's
-    /// is taken all the same.
-    Inherited,
-}
-
-/// How a call is made.
-#[derive(Debug, Clone, Default)]
-pub struct CallOptions {
-    /// Where a tool's output goes.
-    pub streams: Streams,
-    /// Longest run. For a tool [`None`] is [`DEFAULT_TIMEOUT`], and no bound where its streams are
-    /// inherited. A script's own timeout can be made shorter by this, never longer.
-    pub timeout: Option<Duration>,
-    /// Most bytes of output. For a tool [`None`] is [`DEFAULT_MAXIMUM_OUTPUT_BYTES`]. A script's
-    /// own maximum can be made less by this, never more.
-    pub maximum_output_bytes: Option<u64>,
-    /// Ends the call when cancelled: the whole process group is killed.
-    pub cancellation: CancellationToken,
-}
-
-/// What a call that ran to its end gave back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallOutcome {
-    /// The exit code; 128 and the signal's number where a signal ended it. A script's is 0: any
-    /// other is a [`FailureKind::ExecutionFailed`].
-    pub exit: i32,
-    /// What it wrote to standard output; empty where its streams were inherited.
-    pub stdout: Vec<u8>,
-    /// What it wrote to standard error; empty where its streams were inherited.
-    pub stderr: Vec<u8>,
-    /// What was started, word by word; empty where a service ran it.
-    pub argv: Vec<String>,
-    /// From start to end.
-    pub duration: Duration,
-    /// What had to be put right in the snapshot before it was run, as sentences: worth telling.
-    pub notices: Vec<String>,
-}
 
 impl Host {
     /// Calls a tool or a script of an active skill, its output taken.
@@ -147,7 +104,7 @@ impl Host {
             }
             _ => failure,
         })?;
-        Ok(outcome(RunOutput { argv: call.argv, ..output }, notices))
+        Ok(CallOutcome::new(RunOutput { argv: call.argv, ..output }, notices))
     }
 
     /// The program that the skill was approved with; where that is gone, the one that there is
@@ -211,7 +168,7 @@ impl Host {
                 .map_or(script.maximum_output_bytes, |most| most.min(script.maximum_output_bytes)),
             cancellation: options.cancellation.clone(),
         };
-        Ok(outcome(runner.run(context).await?, notices))
+        Ok(CallOutcome::new(runner.run(context).await?, notices))
     }
 
     /// Re-hashes the tree on a thread where that may take its time.
@@ -276,11 +233,6 @@ async fn run_tool(spawn: &Spawn<'_>, options: &CallOptions) -> Result<RunOutput,
         cancellation: options.cancellation.clone(),
     };
     if captured { spawn.run(b"", &bounds).await } else { spawn.run_attached(&bounds).await }
-}
-
-fn outcome(output: RunOutput, notices: Vec<String>) -> CallOutcome {
-    let RunOutput { exit, stdout, stderr, argv, duration } = output;
-    CallOutcome { exit, stdout, stderr, argv, duration, notices }
 }
 
 /// Where a script's bytes are, in a few words.

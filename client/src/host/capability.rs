@@ -3,8 +3,7 @@
 use skillpkg_schema::Manifest;
 use skillpkg_schema::diagnostic::nearest;
 
-use crate::resource::Resource;
-use crate::runner::Script;
+use super::added::Added;
 
 /// What sort of capability it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,20 +46,6 @@ pub struct Capability {
 /// The schema of what takes no arguments.
 const NO_ARGUMENTS: &str =
     r#"{"additionalProperties":false,"properties":{},"required":[],"type":"object"}"#;
-
-/// What a host adds to a skill.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Added {
-    pub(super) resources: Vec<Resource>,
-    pub(super) scripts: Vec<Script>,
-}
-
-impl Added {
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        let resources = self.resources.iter().map(|resource| resource.name.as_str());
-        resources.chain(self.scripts.iter().map(|script| script.name.as_str()))
-    }
-}
 
 /// The capabilities of a manifest, and those that a host adds.
 pub(super) fn list(manifest: &Manifest, added: Option<&Added>) -> Vec<Capability> {

@@ -48,19 +48,21 @@
 //! ```
 
 mod active;
+mod added;
 mod arguments;
 mod call;
 mod capability;
 mod environment;
 mod error;
+mod outcome;
 mod permission;
 mod snapshot;
 
 pub use active::ActiveSkill;
 pub use arguments::Arguments;
-pub use call::{CallOptions, CallOutcome, Streams};
 pub use capability::{Capability, CapabilityKind};
 pub use error::CallError;
+pub use outcome::{CallOptions, CallOutcome, Streams};
 pub use permission::{Permission, PermissionRequest};
 
 use std::collections::BTreeMap;
@@ -73,10 +75,10 @@ use skillpkg_schema::{ContentAddress, QualifiedName};
 use skillpkg_store::content::Store;
 
 use crate::resource::{self, Resource, ResourceError, ResourceFailure};
-use crate::runner::{RunnerSet, Script};
+use crate::runner::RunnerSet;
 use crate::state::State;
 use crate::{Error, Kind, Settings};
-use capability::Added;
+use added::{Added, name_taken};
 use snapshot::Snapshot;
 
 /// How a host is opened.
@@ -242,34 +244,6 @@ impl Host {
         Ok(resource::read(&resource, &self.store, limit).await?)
     }
 
-    /// Adds a resource of the host to a skill. It can be read while the skill is active.
-    ///
-    /// Refused where the host has added a capability of the same name to it.
-    pub fn add_resource(&mut self, skill: &QualifiedName, resource: Resource) -> Result<(), Error> {
-        self.check_free(skill, &resource.name)?;
-        self.added.entry(skill.clone()).or_default().resources.push(resource);
-        Ok(())
-    }
-
-    /// Adds a script of the host to a skill. It can be called while the skill is active.
-    ///
-    /// Refused where no runner accepts it, or more than one does, and where the host has added a
-    /// capability of the same name to the skill.
-    pub fn add_script(&mut self, skill: &QualifiedName, script: Script) -> Result<(), Error> {
-        self.check_free(skill, &script.name)?;
-        self.runners.select(&script).map_err(|error| {
-            Error::new(Kind::Requirement, "runner_unavailable", error.to_string())
-        })?;
-        self.added.entry(skill.clone()).or_default().scripts.push(script);
-        Ok(())
-    }
-
-    fn check_free(&self, skill: &QualifiedName, name: &str) -> Result<(), Error> {
-        let taken =
-            self.added.get(skill).is_some_and(|added| added.names().any(|known| known == name));
-        if taken { Err(name_taken(skill, name)) } else { Ok(()) }
-    }
-
     /// What to say where a skill has no such capability of the kinds wanted.
     fn no_capability(
         &self,
@@ -301,12 +275,6 @@ impl Host {
             None => error.with_hint(format!("it has {}", names.join(", "))),
         })
     }
-}
-
-fn name_taken(skill: &QualifiedName, name: &str) -> Error {
-    let message = format!("`{skill}` has two capabilities called `{}`", escape(name));
-    Error::new(Kind::Usage, "capability_conflict", message)
-        .with_hint("give the one that the host adds another name")
 }
 
 /// The guide's examples compile.
