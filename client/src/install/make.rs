@@ -21,6 +21,7 @@ use super::session::Session;
 use super::source::{self, Job, Origin};
 use super::trust;
 use crate::project::{Locked, ProjectDocument, Source, Wanted};
+use crate::runner::RunnerSet;
 use crate::state::{Active, Journal, ProjectState, Signers, TextChange};
 use crate::{Error, Kind, Settings};
 
@@ -173,6 +174,7 @@ async fn prepare_all(
 ) -> Result<Vec<Prepared>, Error> {
     let shared = Shared {
         settings: Arc::new(session.settings.clone()),
+        runners: RunnerSet::configured(session.settings)?,
         store: session.store.clone(),
         lease: Arc::clone(&session.lease),
     };

@@ -13,12 +13,14 @@ use skillpkg_store::content::{Ingested, Lease, Store, StoreError, Stored};
 use super::trust::{Candidate, vouching};
 use crate::activation::{self, Checked};
 use crate::project::io_error;
+use crate::runner::RunnerSet;
 use crate::{Error, Kind, Settings};
 
 /// What every preparation shares.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Shared {
     pub(super) settings: Arc<Settings>,
+    pub(super) runners: RunnerSet,
     pub(super) store: Store,
     pub(super) lease: Arc<Lease>,
 }
@@ -47,6 +49,8 @@ pub(super) struct Expected {
     pub(super) visible: bool,
     /// The snapshot of it that agents see now.
     pub(super) seen: Option<ContentAddress>,
+    /// What the store holds of it, re-hashed in this run.
+    pub(super) stored: Option<Arc<Stored>>,
 }
 
 /// A skill in the store, checked.
@@ -93,7 +97,7 @@ pub(super) fn prepare(
     expected: &Expected,
     archive: Option<Archive>,
 ) -> Result<Prepared, Error> {
-    let Shared { settings, store, lease } = shared;
+    let Shared { settings, runners, store, lease } = shared;
     let is_new = archive.is_some();
     let (manifest, envelope, address, digest) = if let Some(archive) = archive {
         let Ingested { address, manifest, envelope, archive } =
@@ -101,9 +105,8 @@ pub(super) fn prepare(
         (manifest, envelope, address, Some(archive.sha256.address()))
     } else {
         let address = expected.address.ok_or_else(|| lost(expected))?;
-        let Stored { manifest, envelope, .. } =
-            stored(store, &address)?.ok_or_else(|| lost(expected))?;
-        (manifest, envelope, address, expected.archive)
+        let stored = expected.stored.as_ref().ok_or_else(|| lost(expected))?;
+        (stored.manifest.clone(), stored.envelope.clone(), address, expected.archive)
     };
     compare(expected, &manifest, digest.as_ref())?;
     let vouching = vouching(
@@ -121,7 +124,9 @@ pub(super) fn prepare(
             None
         }
         true => {
-            let checked = activation::check(store, &manifest, settings)?;
+            // A new tree is made under the lease of this install; the check re-hashes it.
+            store.materialise(lease, &manifest)?;
+            let checked = activation::check_with(store, &manifest, settings, runners)?;
             repaired.clone_from(&checked.repaired);
             Some(checked)
         }

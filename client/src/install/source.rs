@@ -1,6 +1,7 @@
 //! Where each skill of a goal comes from: the store, a file, or a registry that has to be asked.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::wire::{Document, VersionEntry};
@@ -85,13 +86,15 @@ fn draft(
     let Some(keep) = &skill.keep else { return Ok(None) };
     let Source::Registry(url) = &keep.source else { return Ok(None) };
     check_registry(session.settings, &keep.name, url)?;
-    // The manifest is read again when it is prepared: here only whether it is there counts.
-    let is_here = stored(&session.store, &keep.address)?.is_some();
-    let Some(key) = signers.key(&keep.key).filter(|_| is_here) else { return Ok(None) };
+    let Some(key) = signers.key(&keep.key) else { return Ok(None) };
+    let Some(stored) = stored(&session.store, &keep.address)? else { return Ok(None) };
     let account = signers.pinned(Some(url), &keep.name).and_then(|pinned| pinned.account.clone());
     Ok(Some(Job {
         origin: Origin::Store,
-        expected: expected_of(session, skill, keep, vec![Candidate { key, account }]),
+        expected: Expected {
+            stored: Some(Arc::new(stored)),
+            ..expected_of(session, skill, keep, vec![Candidate { key, account }])
+        },
         source: keep.source.clone(),
         log_index: keep.log_index,
         yanked: None,
@@ -120,9 +123,10 @@ fn file_job(
     };
     if let Some(keep) = &skill.keep
         && known(&[keep.key])
-        && stored(&session.store, &keep.address)?.is_some()
+        && let Some(stored) = stored(&session.store, &keep.address)?
     {
-        let expected = expected_of(session, skill, keep, candidates);
+        let stored = Some(Arc::new(stored));
+        let expected = Expected { stored, ..expected_of(session, skill, keep, candidates) };
         return Ok(Some(job(Origin::Store, expected)));
     }
     let signed_by = signers_of(&path)?;
@@ -189,16 +193,17 @@ fn from_index(session: &Session<'_>, skill: &GoalSkill, index: &Index) -> Result
             candidates,
             visible: skill.visible,
             seen: seen(session, name),
+            stored: None,
         },
     };
-    let is_here = stored(&session.store, &entry.address)?.is_some();
+    let stored = stored(&session.store, &entry.address)?.map(Arc::new);
     Ok(Job {
-        origin: if is_here {
+        origin: if stored.is_some() {
             Origin::Store
         } else {
             Origin::Registry(registry.clone(), entry.size)
         },
-        expected,
+        expected: Expected { stored, ..expected },
         source: Source::Registry(registry.url().clone()),
         log_index: entry.log_index,
         yanked: entry.yanked.as_ref().map(|yank| yank.reason.clone()),
@@ -245,6 +250,7 @@ fn expected_of(
         candidates,
         visible: skill.visible,
         seen: seen(session, &keep.name),
+        stored: None,
     }
 }
 
@@ -259,6 +265,7 @@ fn file_expected(session: &Session<'_>, skill: &GoalSkill, candidates: Vec<Candi
         candidates,
         visible: skill.visible,
         seen: seen(session, name),
+        stored: None,
     }
 }
 

@@ -13,3 +13,4 @@ mod refused;
 #[cfg(unix)]
 mod runs_nothing;
 mod shared;
+mod swapped;
