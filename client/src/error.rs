@@ -161,9 +161,10 @@ impl From<StoreError> for Error {
             StoreError::Held { .. } => Self::new(Kind::Failed, "locked_by", message),
             StoreError::TooLong { .. } => Self::new(Kind::Failed, "too_long", message),
             StoreError::Exists(_) => Self::new(Kind::Failed, "already_there", message),
-            StoreError::Misplaced { .. } | StoreError::Output(_) | StoreError::Io { .. } => {
+            StoreError::Misplaced { .. } | StoreError::Output(_) => {
                 Self::new(Kind::Failed, "store_failed", message)
             }
+            StoreError::Io { path, source } => crate::project::io_error(&path, &source),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::folder::Base;
 use super::folders::Folders;
 use crate::Error;
 use crate::project::{LOCK_FILE, PROJECT_FILE, ProjectDirectory};
-use crate::state::{Journal, State, TextChange};
+use crate::state::{Journal, ProjectState, State, TextChange};
 
 /// Makes the change. Whoever calls holds the project's lock, and has synced the store.
 pub(super) fn commit(
@@ -37,21 +37,22 @@ pub(super) fn commit(
         Ok(()) => {
             // What cannot be removed is ours by its name, and goes with the next change there.
             let _ = folders.clear();
-            end_here()?;
+            // Nothing that can fail is left to take back: only a kill matters here.
+            end_here().or_else(|error| if is_end(&error) { Err(error) } else { Ok(()) })?;
             state.end(directory.root())
         }
         Err(error) if is_end(&error) => Err(error),
-        Err(error) => match take_back(&mut folders, directory, journal, &made) {
-            Ok(()) => {
-                folders.give_up();
-                unstage(directory);
-                state.end(directory.root())?;
-                Err(error)
+        Err(error) => {
+            let taken = take_back(&mut folders, state, directory, journal, &made);
+            if taken.and_then(|()| state.end(directory.root())).is_err() {
+                return Err(error.with_hint(
+                    "the change is half made; once this is mended, the next command finishes it",
+                ));
             }
-            Err(_) => Err(error.with_hint(
-                "the change is half made; once this is mended, the next command finishes it",
-            )),
-        },
+            folders.give_up();
+            unstage(directory);
+            Err(error)
+        }
     }
 }
 
@@ -59,7 +60,16 @@ pub(super) fn commit(
 #[derive(Debug, Default)]
 struct Made {
     steps: usize,
-    project: bool,
+    texts: usize,
+    /// What was remembered before, once that is something else.
+    remembered: Option<ProjectState>,
+}
+
+/// What becomes of the project's files, in the order in which that is made.
+fn texts(journal: &Journal) -> Vec<(&'static str, &TextChange)> {
+    let project = journal.project.as_ref().map(|change| (PROJECT_FILE, change));
+    let lock = journal.lock.as_ref().map(|change| (LOCK_FILE, change));
+    project.into_iter().chain(lock).collect()
 }
 
 fn stage(
@@ -71,13 +81,10 @@ fn stage(
         end_here()?;
         folders.stage(step)?;
     }
-    if let Some(TextChange { after, .. }) = &journal.project {
-        directory.stage(PROJECT_FILE, after, false)?;
-    }
-    if let Some(TextChange { after, .. }) = &journal.lock {
-        // The last of the three syncs of an install: with it, on file systems that keep the order
-        // of renames, everything before it is on disk too.
-        directory.stage(LOCK_FILE, after, true)?;
+    for (name, change) in texts(journal) {
+        // The lockfile's is the last of the three syncs of an install: with it, on file systems that
+        // keep the order of renames, everything before it is on disk too.
+        directory.stage(name, &change.after, name == LOCK_FILE)?;
     }
     Ok(())
 }
@@ -91,42 +98,43 @@ fn make(
 ) -> Result<(), Error> {
     for step in &journal.steps {
         end_here()?;
-        folders.exchange(step)?;
+        folders.make(step)?;
         made.steps += 1;
     }
-    end_here()?;
-    if journal.project.is_some() {
-        directory.publish(PROJECT_FILE)?;
-        made.project = true;
+    for (name, _) in texts(journal) {
+        end_here()?;
+        directory.publish(name)?;
+        made.texts += 1;
     }
     end_here()?;
-    // Nothing after the lockfile's rename needs to be taken back: the state is written before it.
+    let remembered = state.project(directory.root())?;
     state.set_project(directory.root(), &journal.state)?;
-    end_here()?;
-    if journal.lock.is_some() {
-        directory.publish(LOCK_FILE)?;
-    }
+    made.remembered = Some(remembered);
     end_here()
 }
 
 /// Takes back what was made, in the opposite order.
 fn take_back(
     folders: &mut Folders<'_>,
+    state: &State,
     directory: &ProjectDirectory,
     journal: &Journal,
     made: &Made,
 ) -> Result<(), Error> {
-    if let Some(change) = journal.project.as_ref().filter(|_| made.project) {
+    if let Some(remembered) = &made.remembered {
+        state.set_project(directory.root(), remembered)?;
+    }
+    for (name, change) in texts(journal).into_iter().take(made.texts).rev() {
         match &change.before {
             Some(before) => {
-                directory.stage(PROJECT_FILE, before, false)?;
-                directory.publish(PROJECT_FILE)?;
+                directory.stage(name, before, false)?;
+                directory.publish(name)?;
             }
-            None => directory.remove(PROJECT_FILE)?,
+            None => directory.remove(name)?,
         }
     }
     for step in journal.steps.iter().take(made.steps).rev() {
-        folders.exchange(step)?;
+        folders.take_back(step)?;
     }
     Ok(())
 }
@@ -148,33 +156,47 @@ fn is_end(_: &Error) -> bool {
 }
 
 #[cfg(test)]
-pub(super) use ends::{end_after, end_here, is_end};
+pub(super) use ends::{Ending, end_after, end_here, is_end};
 
-/// Ends a run at a chosen place, as a kill would: nothing is taken back.
+/// Ends a run at a chosen place.
 #[cfg(test)]
 mod ends {
     use std::cell::Cell;
 
     use crate::{Error, Kind};
 
-    thread_local! {
-        static REMAINING: Cell<Option<usize>> = const { Cell::new(None) };
+    /// How a run ends.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(in crate::install) enum Ending {
+        /// As by a kill: nothing more is done.
+        Kill,
+        /// By a failure, once.
+        Failure,
     }
 
-    /// Lets this thread pass `places` places; [`None`] for all.
-    pub(in crate::install) fn end_after(places: Option<usize>) {
+    thread_local! {
+        static REMAINING: Cell<Option<(usize, Ending)>> = const { Cell::new(None) };
+    }
+
+    /// Lets this thread pass some places, then ends its run; [`None`] lets it pass all.
+    pub(in crate::install) fn end_after(places: Option<(usize, Ending)>) {
         REMAINING.set(places);
     }
 
     pub(in crate::install) fn end_here() -> Result<(), Error> {
-        match REMAINING.get() {
-            Some(0) => Err(Error::new(Kind::Failed, "ended", "the run ended here")),
-            Some(more) => {
-                REMAINING.set(Some(more - 1));
-                Ok(())
-            }
-            None => Ok(()),
+        let Some((more, ending)) = REMAINING.get() else { return Ok(()) };
+        if let Some(more) = more.checked_sub(1) {
+            REMAINING.set(Some((more, ending)));
+            return Ok(());
         }
+        let code = match ending {
+            Ending::Kill => "ended",
+            Ending::Failure => {
+                REMAINING.set(None);
+                "failed_here"
+            }
+        };
+        Err(Error::new(Kind::Failed, code, "the run ended here"))
     }
 
     pub(in crate::install) fn is_end(error: &Error) -> bool {

@@ -174,8 +174,8 @@ impl Folder {
 
     /// Exchanges what was staged for `name`, or nothing, with what stands there, or nothing.
     ///
-    /// Doing it again takes it back. Either is one rename where the system can exchange two names,
-    /// as Linux and macOS can.
+    /// Doing it again, the other way about, takes it back. Either is one rename where the system can
+    /// exchange two names, as Linux and macOS can.
     pub(super) fn exchange(
         &self,
         name: &str,

@@ -84,11 +84,20 @@ impl<'a> Folders<'a> {
         }
     }
 
-    /// Makes a step that was staged, or takes it back.
-    pub(super) fn exchange(&mut self, step: &Step) -> Result<(), Error> {
-        let (parent, name) = split(&step.path)?;
+    /// Makes a step that was staged.
+    pub(super) fn make(&mut self, step: &Step) -> Result<(), Error> {
+        self.exchange(&step.path, step.before.is_some(), step.after.is_some())
+    }
+
+    /// Takes back a step that was made.
+    pub(super) fn take_back(&mut self, step: &Step) -> Result<(), Error> {
+        self.exchange(&step.path, step.after.is_some(), step.before.is_some())
+    }
+
+    fn exchange(&mut self, path: &Path, is_there: bool, is_staged: bool) -> Result<(), Error> {
+        let (parent, name) = split(path)?;
         match self.existing(parent)? {
-            Some(folder) => folder.exchange(name, step.before.is_some(), step.after.is_some()),
+            Some(folder) => folder.exchange(name, is_there, is_staged),
             None => Ok(()),
         }
     }

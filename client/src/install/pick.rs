@@ -4,6 +4,7 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::wire::{Document, VersionEntry};
 use skillpkg_schema::{QualifiedName, Requirement, Version};
 
+use crate::project::requirement_text;
 use crate::{Error, Kind};
 
 /// Why no version will do.
@@ -13,7 +14,7 @@ pub enum PickError {
     #[error("`{0}` has no version yet")]
     Empty(QualifiedName),
     /// None is what was asked for.
-    #[error("no version of `{name}` is `{requirement}`{}", nearest_text(nearest.as_ref()))]
+    #[error("no version of `{name}` is `{}`{}", requirement_text(requirement), nearest_text(nearest.as_ref()))]
     None {
         /// The skill.
         name: QualifiedName,
@@ -32,7 +33,8 @@ pub enum PickError {
     },
     /// Every version that would do was yanked.
     #[error(
-        "every version of `{name}` that is `{requirement}` was yanked; of `{version}` it says: {}",
+        "every version of `{name}` that is `{}` was yanked; of `{version}` it says: {}",
+        requirement_text(requirement),
         escape(reason)
     )]
     Yanked {

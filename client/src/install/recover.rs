@@ -83,7 +83,7 @@ fn finish_step(folders: &mut Folders<'_>, step: &Step) -> Result<bool, Error> {
         }
         Err(error) => return Err(error),
     }
-    folders.exchange(&rest)?;
+    folders.make(&rest)?;
     Ok(true)
 }
 

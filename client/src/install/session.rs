@@ -58,12 +58,11 @@ impl<'a> Session<'a> {
     ) -> Result<Self, Error> {
         let state = State::new(&settings.home);
         let directory = open_directory(settings, options.reach)?;
-        let lock = match state.try_lock_project(directory.root())? {
-            Some(lock) => lock,
-            None => {
-                attendant.tell("waiting for another process that works on this project");
-                state.lock_project(directory.root(), options.patience)?
-            }
+        let lock = if let Some(lock) = state.try_lock_project(directory.root())? {
+            lock
+        } else {
+            attendant.tell("waiting for another process that works on this project");
+            state.lock_project(directory.root(), options.patience)?
         };
         let store = Store::open(&settings.home)?;
         let lease = Arc::new(store.lease()?);

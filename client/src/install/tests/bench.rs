@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use skillpkg_schema::signature::SigningKey;
 use skillpkg_store::pack::{PackOptions, Packing};
@@ -13,6 +14,9 @@ use crate::install::{
     Approval, Attendant, Frozen, Options, Progress, Report, Request, install, remove, sync, update,
 };
 use crate::{Error, Kind, Settings};
+
+/// Archives made before, by what is in them: compressing takes longer than all else here.
+static ARCHIVES: Mutex<BTreeMap<String, Vec<u8>>> = Mutex::new(BTreeMap::new());
 
 /// The first test key of RFC 8032: whatever is made twice is the same twice.
 const KEY: &str = "-----BEGIN PRIVATE KEY-----
@@ -54,7 +58,9 @@ impl Attendant for Watcher {
 
 impl Machine {
     pub(super) fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        // In memory where the system has such a place: each change is synced three times.
+        let memory = Path::new("/dev/shm");
+        let directory = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap();
         let at = |name: &str| {
             let path = directory.path().join(name);
             fs::create_dir_all(&path).unwrap();
@@ -90,6 +96,15 @@ impl Machine {
         notes: &str,
         runs: Option<&str>,
     ) -> String {
+        let file = self.path(&format!("{name}-{version}.skill.tar.zst"));
+        let what = format!("{name} {version} {notes} {runs:?} {}", self.key.public().id());
+        let mut made = ARCHIVES.lock().unwrap();
+        let bytes = made.entry(what).or_insert_with(|| self.pack(name, version, notes, runs));
+        fs::write(&file, bytes).unwrap();
+        file.to_str().unwrap().to_owned()
+    }
+
+    fn pack(&self, name: &str, version: &str, notes: &str, runs: Option<&str>) -> Vec<u8> {
         let source = tempfile::tempdir().unwrap();
         let tool = runs.map_or_else(String::new, |run| {
             format!("\n```tool\nid: go\ndescription: goes\nrun: {run}\n```\n")
@@ -100,12 +115,10 @@ impl Machine {
         );
         fs::write(source.path().join("SKILL.md"), text).unwrap();
         fs::write(source.path().join("NOTES.md"), notes).unwrap();
-        let options = PackOptions::default();
-        let plan = Packing::plan(source.path(), &options).unwrap();
-        let file = self.path(&format!("{name}-{version}.skill.tar.zst"));
-        let out = fs::File::create(&file).unwrap();
-        plan.write(&plan.sign(std::slice::from_ref(&self.key)), out).unwrap();
-        file.to_str().unwrap().to_owned()
+        let packing = Packing::plan(source.path(), &PackOptions::default()).unwrap();
+        let mut bytes = Vec::new();
+        packing.write(&packing.sign(std::slice::from_ref(&self.key)), &mut bytes).unwrap();
+        bytes
     }
 
     pub(super) fn install(&self, references: &[&str]) -> Result<Report, Error> {

@@ -2,7 +2,7 @@
 
 use super::bench::{Machine, Watcher};
 use crate::Error;
-use crate::install::commit::end_after;
+use crate::install::commit::{Ending, end_after};
 use crate::install::{Report, list, settle};
 
 /// Runs `change` on a machine made by `start`, ended at every place in turn; afterwards the project
@@ -10,12 +10,30 @@ use crate::install::{Report, list, settle};
 fn ends_anywhere(start: impl Fn() -> Machine, change: impl Fn(&Machine) -> Result<Report, Error>) {
     let whole = start();
     let before = whole.picture();
+    // A failure takes back what was made, at once.
+    for places in 0.. {
+        let machine = start();
+        end_after(Some((places, Ending::Failure)));
+        let failed = change(&machine);
+        end_after(None);
+        match failed {
+            Err(error) if error.code == "failed_here" => {
+                assert_eq!(machine.picture(), before, "failed after {places}");
+                settle(&machine.settings, machine.options.reach, &mut Watcher::default()).unwrap();
+                assert_eq!(machine.picture(), before, "failed after {places}");
+            }
+            other => {
+                other.unwrap();
+                break;
+            }
+        }
+    }
     change(&whole).unwrap();
     let after = whole.picture();
     assert_ne!(before, after);
     for places in 0.. {
         let machine = start();
-        end_after(Some(places));
+        end_after(Some((places, Ending::Kill)));
         let ended = change(&machine);
         end_after(None);
         let options = &machine.options;
@@ -111,7 +129,7 @@ fn what_somebody_changed_after_a_kill_is_left_alone() {
     let machine = installed(false);
     let newer = machine.archive("first", "1.1.0", "newer", None);
     // Past the staging of one skill and the journal, before its first rename.
-    end_after(Some(2));
+    end_after(Some((2, Ending::Kill)));
     assert!(machine.install(&[&newer]).is_err());
     end_after(None);
     let place = machine.project().join(".claude/skills/first");
