@@ -1,5 +1,7 @@
 //! `skillpkg list`.
 
+use std::fmt::Write as _;
+
 use serde::Serialize;
 use skillpkg::Error;
 use skillpkg::install::list;
@@ -54,12 +56,12 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     for skill in &skills {
         let mut line = format!("{}@{}", skill.name, skill.version);
         if skill.active {
-            line.push_str(&format!("  {}", skill.agents.join(", ")));
+            let _ = write!(line, "  {}", skill.agents.join(", "));
         } else {
             line.push_str("  not active");
         }
         if !skill.modified.is_empty() {
-            line.push_str(&format!("  edited: {}", skill.modified.join(", ")));
+            let _ = write!(line, "  edited: {}", skill.modified.join(", "));
         }
         context.output.text(&line)?;
     }

@@ -10,6 +10,7 @@ use crate::commands::{PlacingArguments, installed};
 use crate::context::Context;
 
 /// Make the project what its lockfile says.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: skillpkg sync --frozen")]
 pub(crate) struct Arguments {

@@ -8,6 +8,7 @@ use crate::commands::{installed, reach};
 use crate::context::Context;
 
 /// Move skills to the newest versions that the project asks for.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: skillpkg update waitlist")]
 pub(crate) struct Arguments {
