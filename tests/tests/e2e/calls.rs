@@ -360,8 +360,8 @@ fn nothing_of_a_skill_runs_when_it_is_installed_activated_or_verified() {
             .envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let output = traced.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let text = fs::read_to_string(&trace).unwrap();
-        assert_eq!(text.matches("execve(").count(), 1, "{text}");
+        let told = fs::read_to_string(&trace).unwrap();
+        assert_eq!(told.matches("execve(").count(), 1, "{told}");
     }
 }
 

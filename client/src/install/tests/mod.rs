@@ -5,3 +5,5 @@ mod copies;
 mod kills;
 mod places;
 mod refusals;
+#[cfg(unix)]
+mod skips;
