@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error>
     let rules = if arguments.compat { Rules::Compatible } else { Rules::Strict };
     let mut skills = Vec::with_capacity(directories.len());
     for directory in &directories {
-        let checked = check(directory, rules);
+        let checked = check(subject::directory_of(directory), rules);
         tell(context, &checked)?;
         skills.push(checked);
     }

@@ -74,6 +74,9 @@ pub(crate) fn plan(
 ) -> Result<Packing, Error> {
     let packing = Packing::plan(directory, options)?;
     context.output.warn_all(packing.warnings());
+    for file in &packing.manifest().files {
+        context.output.detail(&format!("  {} ({} bytes)", file.path, file.size));
+    }
     Ok(packing)
 }
 

@@ -47,12 +47,11 @@ impl Subject {
         if path.join(SKILL_FILE).exists() {
             return Ok(Self::Directory(path.to_path_buf()));
         }
+        if directory_of(path) != path {
+            return Ok(Self::Directory(directory_of(path).to_path_buf()));
+        }
         if path.is_file() {
-            return Ok(if path.file_name().is_some_and(|name| name == SKILL_FILE) {
-                Self::Directory(path.parent().unwrap_or(path).to_path_buf())
-            } else {
-                Self::Archive(path.to_path_buf())
-            });
+            return Ok(Self::Archive(path.to_path_buf()));
         }
         let installed = installed(context)?;
         if let Some(address) = installed.get(what) {
@@ -92,6 +91,16 @@ impl Subject {
 /// Reads the skill in a directory.
 pub(crate) fn read_directory(directory: &Path) -> Result<Skill, Error> {
     Ok(Skill::read(&open_directory(directory)?, Rules::Strict)?)
+}
+
+/// The skill's directory, where its `SKILL.md` itself is named.
+pub(crate) fn directory_of(path: &Path) -> &Path {
+    match (path.file_name(), path.parent()) {
+        (Some(name), Some(parent)) if name == SKILL_FILE && path.is_file() => {
+            if parent.as_os_str().is_empty() { Path::new(".") } else { parent }
+        }
+        _ => path,
+    }
 }
 
 /// Opens a skill's directory.

@@ -42,6 +42,16 @@ fn the_examples_pass_without_a_word() {
 }
 
 #[test]
+fn the_file_of_a_skill_stands_for_its_directory() {
+    let machine = Machine::new();
+    let file = format!("{}/SKILL.md", example("waitlist"));
+    assert_eq!(machine.ok(&["check", &file]).stdout, "[EXAMPLES]/waitlist: ok\n");
+    assert_eq!(machine.ok(&["inspect", &file, "--json"]).json()["name"], "waitlist");
+    machine.write("SKILL.md", "---\nskill: a\ndescription: d\nversion: 1.0.0\n---\nBody.\n");
+    assert_eq!(machine.ok(&["check", "SKILL.md"]).stdout, ".: ok\n");
+}
+
+#[test]
 fn every_fault_of_every_skill_is_told_with_its_place() {
     let machine = Machine::new();
     machine.write("faulty/SKILL.md", FAULTY);
