@@ -178,6 +178,10 @@ fn client() -> Result<Client, RunFailure> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
         .redirect(reqwest::redirect::Policy::none())
+        // A script may have effects: it is never run twice for one call.
+        .retry(reqwest::retry::never())
+        // The library reads no environment, and no other host is asked.
+        .no_proxy()
         .referer(false)
         .user_agent(concat!("skillpkg/", env!("CARGO_PKG_VERSION")))
         .build()
