@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures_util::stream::{self, StreamExt as _};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{QualifiedName, Requirement};
+use tokio::sync::Semaphore;
 
 use super::approval;
 use super::attend::{Attendant, Progress};
@@ -16,7 +17,7 @@ use super::folders::Folders;
 use super::goal::{Entry, Goal, Outcome, Report};
 use super::index::Index;
 use super::placement::{Placing, Plan, Target};
-use super::prepare::{Archive, Expected, Prepared, Shared, is_lost, prepare};
+use super::prepare::{Archive, Expected, Prepared, Shared, internal, is_lost, prepare};
 use super::session::Session;
 use super::source::{self, Job, Origin};
 use super::trust;
@@ -27,6 +28,8 @@ use crate::{Error, Kind, Settings};
 
 /// Most skills that are fetched and verified at once.
 const AT_ONCE: usize = 12;
+/// Most KiB of archives in memory at once; one archive is never more.
+const KIB_AT_ONCE: u32 = 128 * 1024;
 
 /// Makes the project what the goal says.
 ///
@@ -179,12 +182,18 @@ async fn prepare_all(
         lease: Arc::clone(&session.lease),
     };
     let total = jobs.len();
+    let memory = Semaphore::new(KIB_AT_ONCE as usize);
     attendant.progress(Progress { done: 0, total });
-    let mut running = stream::iter(jobs.iter().enumerate().map(|(position, job)| {
-        let shared = shared.clone();
-        async move { prepare_one(shared, job).await.map(|prepared| (position, prepared)) }
-    }))
-    .buffer_unordered(AT_ONCE);
+    let mut running =
+        stream::iter(
+            jobs.iter().enumerate().map(|(position, job)| {
+                let (shared, memory) = (shared.clone(), &memory);
+                async move {
+                    prepare_one(shared, memory, job).await.map(|prepared| (position, prepared))
+                }
+            }),
+        )
+        .buffer_unordered(AT_ONCE);
     let mut done: Vec<(usize, Prepared)> = Vec::with_capacity(total);
     while let Some(one) = running.next().await {
         let (position, prepared) = one?;
@@ -198,7 +207,14 @@ async fn prepare_all(
     Ok(done.into_iter().map(|(_, prepared)| prepared).collect())
 }
 
-async fn prepare_one(shared: Shared, job: &Job) -> Result<Prepared, Error> {
+async fn prepare_one(shared: Shared, memory: &Semaphore, job: &Job) -> Result<Prepared, Error> {
+    let needed = match &job.origin {
+        Origin::Registry(_, size) => {
+            u32::try_from(size / 1024 + 1).unwrap_or(KIB_AT_ONCE).min(KIB_AT_ONCE)
+        }
+        Origin::Store | Origin::File(_) => 0,
+    };
+    let _room = memory.acquire_many(needed).await.map_err(|_| internal())?;
     let archive = match &job.origin {
         Origin::Store => None,
         Origin::File(path) => Some(Archive::File(path.clone())),
@@ -242,10 +258,6 @@ async fn off_thread(
     tokio::task::spawn_blocking(move || prepare(&shared, &expected, archive))
         .await
         .map_err(|_| internal())?
-}
-
-fn internal() -> Error {
-    Error::new(Kind::Failed, "internal", "a part of the install ended before its time")
 }
 
 fn compare_signers(

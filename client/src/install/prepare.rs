@@ -184,3 +184,8 @@ fn lost(expected: &Expected) -> Error {
         expected.name.as_ref().map_or_else(|| "a skill".to_owned(), |name| format!("`{name}`"));
     Error::new(Kind::Failed, "not_found", format!("{name} is not in the store"))
 }
+
+/// That a thread ended before its time.
+pub(super) fn internal() -> Error {
+    Error::new(Kind::Failed, "internal", "a part of the install ended before its time")
+}

@@ -7,11 +7,12 @@ use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::wire::{Document, VersionEntry};
 use skillpkg_schema::{ContentAddress, QualifiedName};
 use skillpkg_store::archive::{Bounds, Reader};
+use skillpkg_store::content::Stored;
 
 use super::goal::{Goal, GoalSkill};
 use super::index::{Index, check_registry};
 use super::pick::pick;
-use super::prepare::{Expected, stored};
+use super::prepare::{Expected, internal, stored};
 use super::session::Session;
 use super::trust::{Candidate, candidates_of};
 use crate::project::{Locked, Source, io_error};
@@ -52,8 +53,8 @@ pub(super) async fn find(
 ) -> Result<Vec<Job>, Error> {
     let mut drafts = Vec::with_capacity(goal.skills.len());
     let mut asked = Vec::new();
-    for skill in &goal.skills {
-        let draft = draft(session, skill, signers)?;
+    for (skill, stored) in goal.skills.iter().zip(read_stored(session, goal)?) {
+        let draft = draft(session, skill, stored, signers)?;
         if draft.is_none() {
             asked.push(skill.wanted.name.clone());
         }
@@ -74,20 +75,49 @@ pub(super) async fn find(
         .collect()
 }
 
+/// What the store holds of each skill that is to be kept, re-hashed: on several threads, since this
+/// is most of what a command costs that finds nothing to do.
+fn read_stored(session: &Session<'_>, goal: &Goal) -> Result<Vec<Option<Stored>>, Error> {
+    const FEWEST_OF_A_THREAD: usize = 8;
+    let store = &session.store;
+    let read = |skill: &GoalSkill| match &skill.keep {
+        Some(keep) => stored(store, &keep.address),
+        None => Ok(None),
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = goal.skills.len().div_ceil(threads).max(FEWEST_OF_A_THREAD);
+    if goal.skills.len() <= share {
+        return goal.skills.iter().map(read).collect();
+    }
+    std::thread::scope(|scope| {
+        let running: Vec<_> = goal
+            .skills
+            .chunks(share)
+            .map(|skills| scope.spawn(move || skills.iter().map(read).collect::<Vec<_>>()))
+            .collect();
+        let mut all = Vec::with_capacity(goal.skills.len());
+        for thread in running {
+            all.extend(thread.join().map_err(|_| internal())?);
+        }
+        all.into_iter().collect()
+    })
+}
+
 /// The job of a skill of which everything is here; [`None`] where a registry has to be asked.
 fn draft(
     session: &Session<'_>,
     skill: &GoalSkill,
+    stored: Option<Stored>,
     signers: &Signers,
 ) -> Result<Option<Job>, Error> {
     if let Some(file) = &skill.wanted.file {
-        return file_job(session, skill, file, signers);
+        return file_job(session, skill, file, stored, signers);
     }
     let Some(keep) = &skill.keep else { return Ok(None) };
     let Source::Registry(url) = &keep.source else { return Ok(None) };
     check_registry(session.settings, &keep.name, url)?;
     let Some(key) = signers.key(&keep.key) else { return Ok(None) };
-    let Some(stored) = stored(&session.store, &keep.address)? else { return Ok(None) };
+    let Some(stored) = stored else { return Ok(None) };
     let account = signers.pinned(Some(url), &keep.name).and_then(|pinned| pinned.account.clone());
     Ok(Some(Job {
         origin: Origin::Store,
@@ -108,6 +138,7 @@ fn file_job(
     session: &Session<'_>,
     skill: &GoalSkill,
     file: &str,
+    stored: Option<Stored>,
     signers: &Signers,
 ) -> Result<Option<Job>, Error> {
     let candidates = local_keys(session, signers);
@@ -123,7 +154,7 @@ fn file_job(
     };
     if let Some(keep) = &skill.keep
         && known(&[keep.key])
-        && let Some(stored) = stored(&session.store, &keep.address)?
+        && let Some(stored) = stored
     {
         let stored = Some(Arc::new(stored));
         let expected = Expected { stored, ..expected_of(session, skill, keep, candidates) };

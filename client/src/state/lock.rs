@@ -42,7 +42,18 @@ impl State {
     }
 }
 
+/// Whether the file system knows no locks, as some network file systems do not.
+fn is_unsupported(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    let no_locks = error.raw_os_error() == Some(rustix::io::Errno::NOLCK.raw_os_error());
+    #[cfg(not(unix))]
+    let no_locks = false;
+    no_locks || error.kind() == io::ErrorKind::Unsupported
+}
+
 /// Locks the file at `path`, made where it is absent.
+///
+/// On a file system without locks it is held in name alone: there nobody else is kept out.
 pub(super) fn lock_file(path: &Path, patience: Duration) -> Result<ProjectLock, StateError> {
     let failed = |source| StateError::Io { path: path.to_owned(), source };
     let mut file = open(path).map_err(failed)?;
@@ -51,6 +62,7 @@ pub(super) fn lock_file(path: &Path, patience: Duration) -> Result<ProjectLock, 
     loop {
         match file.try_lock() {
             Ok(()) => break,
+            Err(TryLockError::Error(error)) if is_unsupported(&error) => break,
             Err(TryLockError::Error(error)) => return Err(failed(error)),
             Err(TryLockError::WouldBlock) if start.elapsed() >= patience => {
                 return Err(held(path, &mut file, patience));

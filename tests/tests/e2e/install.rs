@@ -190,6 +190,47 @@ fn what_the_store_lost_or_holds_damaged_is_fetched_again() {
     }
 }
 
+#[test]
+fn line_ends_of_windows_in_the_projects_files_are_no_change() {
+    let context = TestContext::new();
+    let author = context.author("ada");
+    for name in ["one", "two"] {
+        context.publish(&author, name, "1.0.0", "line\r\n", None);
+    }
+    let machine = context.machine("reader");
+    machine.run(&["install", "one", "-y"]).succeeded();
+    for file in ["skillpkg.toml", "skillpkg.lock"] {
+        machine.write(file, &machine.read(file).replace('\n', "\r\n"));
+    }
+    let picture = machine.picture();
+    machine.run(&["sync", "--frozen"]).succeeded();
+    machine.run(&["install", "one"]).succeeded();
+    assert_eq!(machine.picture(), picture);
+    assert_eq!(machine.json(&["list"])["skills"][0]["modified"], serde_json::json!([]));
+    machine.run(&["install", "two", "-y"]).succeeded();
+    assert_eq!(machine.read("skillpkg.toml"), "[skills]\r\none = \"1.0.0\"\r\ntwo = \"1.0.0\"\r\n");
+    machine.run(&["sync", "--frozen"]).succeeded();
+}
+
+#[test]
+fn what_is_executable_stays_so_in_links_and_in_copies() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let context = TestContext::new();
+    let author = context.author("ada");
+    let source = context.path("source");
+    skillpkg_tests::write_skill(&source, "one", "echo ran", Some("./NOTES.md"));
+    fs::set_permissions(source.join("NOTES.md"), fs::Permissions::from_mode(0o755)).unwrap();
+    author.run(&["publish", source.to_str().unwrap(), "--version", "1.0.0"]).succeeded();
+    for copy in [false, true] {
+        let machine = context.machine(if copy { "copy" } else { "link" });
+        let mut arguments = vec!["install", "one", "-y"];
+        arguments.extend(copy.then_some("--copy"));
+        machine.run(&arguments).succeeded();
+        let placed = machine.project.join(".agents/skills/one/NOTES.md");
+        assert_eq!(fs::metadata(placed).unwrap().permissions().mode() & 0o111, 0o111);
+    }
+}
+
 /// Removes what is beneath a directory of the store, read-only or not.
 fn remove_all(directory: &std::path::Path) {
     use std::os::unix::fs::PermissionsExt as _;
