@@ -39,7 +39,8 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
         PathBuf::from(format!("{}-{}.skill.tar.zst", manifest.name.name(), manifest.version))
     });
     let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let (file, archive) = packing::write(&plan, &key, parent.unwrap_or(Path::new(".")))?;
+    let mut file = new_file(parent.unwrap_or(Path::new(".")))?;
+    let archive = packing::write(&plan, &key, &mut file)?;
     // Renamed into place: whoever reads the file sees a whole archive or the one before.
     file.persist(&target).map_err(|error| {
         Error::new(Kind::Failed, "not_written", error.error.to_string())
@@ -56,6 +57,18 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
     context.output.text(&escape(&shown.path))?;
     context.output.json(&shown)?;
     Ok(0)
+}
+
+/// A file that is not yet at its place, as readable as any that its author makes.
+fn new_file(directory: &Path) -> Result<tempfile::NamedTempFile, Error> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".skillpkg-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(directory).map_err(|error| packing::not_written(directory, &error))
 }
 
 fn list(context: &Context, manifest: &Manifest) -> Result<u8, Error> {

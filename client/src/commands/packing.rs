@@ -80,26 +80,18 @@ pub(crate) fn plan(
     Ok(packing)
 }
 
-/// Signs a plan and writes its archive to a file in `directory` that is not yet at its place.
+/// Signs a plan and writes its archive to a file.
 pub(crate) fn write(
     packing: &Packing,
     key: &SigningKey,
-    directory: &Path,
-) -> Result<(tempfile::NamedTempFile, Digests), Error> {
-    let failed = |error: &io::Error| {
-        // Without the temporary name that the error comes with.
-        let message = format!("nothing can be written here: {}", error.kind());
-        Error::new(Kind::Failed, "not_written", message).in_file(directory.to_string_lossy())
-    };
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".skillpkg-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        // An archive is no secret: as readable as any file that its author makes.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(directory).map_err(|error| failed(&error))?;
-    let digests = packing.write(&packing.sign(std::slice::from_ref(key)), file.as_file_mut())?;
-    Ok((file, digests))
+    file: &mut tempfile::NamedTempFile,
+) -> Result<Digests, Error> {
+    let envelope = packing.sign(std::slice::from_ref(key));
+    Ok(packing.write(&envelope, file.as_file_mut())?)
+}
+
+/// The failure to make a file in `directory`, without the temporary name that the error comes with.
+pub(crate) fn not_written(directory: &Path, error: &io::Error) -> Error {
+    let message = format!("nothing can be written here: {}", error.kind());
+    Error::new(Kind::Failed, "not_written", message).in_file(directory.to_string_lossy())
 }

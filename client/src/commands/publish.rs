@@ -135,7 +135,11 @@ fn from_directory(
 ) -> Result<Ready, Error> {
     let plan = packing::plan(context, directory, &packing::options(arguments)?)?;
     let key = keys::signing_key(&context.settings)?;
-    let (file, archive) = packing::write(&plan, &key, &std::env::temp_dir())?;
+    // Its owner's alone: what goes to a private scope is not for others on this machine.
+    let temporary = std::env::temp_dir();
+    let mut file = tempfile::NamedTempFile::new_in(&temporary)
+        .map_err(|error| packing::not_written(&temporary, &error))?;
+    let archive = packing::write(&plan, &key, &mut file)?;
     Ok(Ready {
         manifest: plan.manifest().clone(),
         archive,
