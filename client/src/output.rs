@@ -62,7 +62,6 @@ impl Output {
 
     /// Tells what a question is about, also where other talk is left out.
     #[expect(clippy::unused_self, reason = "whoever talks has been told how")]
-    #[expect(clippy::unused_self, reason = "whoever talks has been told how")]
     pub(crate) fn show(self, text: &str) {
         let _ = writeln!(anstream::stderr(), "{text}");
     }
