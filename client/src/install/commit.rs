@@ -5,23 +5,19 @@
 //! what was done; a kill among them leaves the journal, and whoever opens the project next finishes
 //! the change (see [`super::recover`]).
 
-use skillpkg_store::content::Store;
-
-use super::folder::Base;
 use super::folders::Folders;
 use crate::Error;
 use crate::project::{LOCK_FILE, PROJECT_FILE, ProjectDirectory};
 use crate::state::{Journal, ProjectState, State, TextChange};
 
-/// Makes the change. Whoever calls holds the project's lock, and has synced the store.
+/// Makes the change, in the directories in which it was planned. Whoever calls holds the project's
+/// lock, and has synced the store.
 pub(super) fn commit(
     state: &State,
-    store: &Store,
     directory: &ProjectDirectory,
-    base: &Base<'_>,
+    mut folders: Folders<'_>,
     journal: &Journal,
 ) -> Result<(), Error> {
-    let mut folders = Folders::new(base, store);
     let staged = stage(&mut folders, directory, journal)
         .and_then(|()| end_here())
         .and_then(|()| state.begin(directory.root(), journal));

@@ -133,10 +133,12 @@ pub fn drift(
     let directories = Directories::choose(&session)?;
     let base = session.base();
     let mut folders = Folders::new(&base, &session.store);
+    let leaving = unwanted(&session);
     let mut placing = Placing {
         folders: &mut folders,
         store: &session.store,
         ledger: &session.remembered,
+        leaving: &leaving,
         discard_edits: false,
     };
     for wanted in &session.files.project.skills {
@@ -181,9 +183,9 @@ pub fn drift(
             }
         }
     }
-    for name in unwanted(&session) {
-        if session.remembered.placed_of(&name).next().is_some() {
-            add(Some(&name), format!("`{name}` is placed, and not asked for"));
+    for name in &leaving {
+        if session.remembered.placed_of(name).next().is_some() {
+            add(Some(name), format!("`{name}` is placed, and not asked for"));
         }
     }
     Ok(drift)

@@ -1,29 +1,29 @@
 //! Makes a project what a goal says: finds, fetches, verifies, asks, places; all of it or nothing.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt as _};
+use skillpkg_schema::QualifiedName;
 use skillpkg_schema::diagnostic::escape;
-use skillpkg_schema::{QualifiedName, Requirement};
 use tokio::sync::Semaphore;
 
 use super::approval;
 use super::attend::{Attendant, Progress};
+use super::change::Change;
 use super::commit::commit;
 use super::directories::Directories;
 use super::folders::Folders;
-use super::goal::{Entry, Goal, Outcome, Report};
+use super::goal::{Goal, Report};
 use super::index::Index;
-use super::placement::{Placing, Plan, Target};
+use super::placement::{Placing, Target};
 use super::prepare::{Archive, Expected, Prepared, Shared, internal, is_lost, prepare};
 use super::session::Session;
 use super::source::{self, Job, Origin};
 use super::trust;
-use crate::project::{Locked, ProjectDocument, Source, Wanted};
+use crate::project::{Source, Wanted};
 use crate::runner::RunnerSet;
-use crate::state::{Active, Journal, ProjectState, Signers, TextChange};
+use crate::state::Signers;
 use crate::{Error, Kind, Settings};
 
 /// Most skills that are fetched and verified at once.
@@ -60,13 +60,10 @@ pub(super) async fn make(
         folders: &mut folders,
         store: &session.store,
         ledger: &session.remembered,
+        leaving: &goal.removed,
         discard_edits: session.options.discard_edits,
     };
     let mut change = Change::of(session);
-    for name in &goal.removed {
-        let plan = placing.remove(name)?;
-        change.remove(session, name, plan, attendant)?;
-    }
     let mut report = Report { skills: Vec::new(), removed: removed(session, &goal) };
     for (job, one) in jobs.iter().zip(&prepared) {
         let plan = if job.goal.visible {
@@ -83,7 +80,10 @@ pub(super) async fn make(
         };
         report.skills.push(change.put(session, job, one, plan, attendant)?);
     }
-    drop(folders);
+    for name in &goal.removed {
+        let plan = placing.remove(name)?;
+        change.remove(session, name, plan, attendant)?;
+    }
     report.skills.sort_by_cached_key(|skill| skill.locked.name.to_string());
 
     let journal = change.into_journal(session);
@@ -100,7 +100,7 @@ pub(super) async fn make(
         }
     }
     if let Some(journal) = journal {
-        commit(&session.state, &session.store, &session.directory, &base, &journal)?;
+        commit(&session.state, &session.directory, folders, &journal)?;
     }
     Ok(report)
 }
@@ -117,21 +117,16 @@ pub(super) fn hide(
         folders: &mut folders,
         store: &session.store,
         ledger: &session.remembered,
+        leaving: &[],
         discard_edits: session.options.discard_edits,
     };
     let mut change = Change::of(session);
     for name in names {
         let plan = placing.remove(name)?;
-        tell_left(&plan, attendant);
-        change.journal.steps.extend(plan.steps);
-        forget(&mut change.journal.state, name);
-        change.journal.state.inactive.push(name.clone());
+        change.hide(name, plan, attendant);
     }
-    drop(folders);
     match change.into_journal(session) {
-        Some(journal) => {
-            commit(&session.state, &session.store, &session.directory, &base, &journal)
-        }
+        Some(journal) => commit(&session.state, &session.directory, folders, &journal),
         None => Ok(()),
     }
 }
@@ -277,177 +272,4 @@ fn compare_signers(
         trust::compare(&mut signers, registry, name, &one.vouching, accept, attendant)?;
     }
     Ok(signers)
-}
-
-/// What becomes of the project's files, its state and the agents' directories.
-struct Change {
-    journal: Journal,
-    lock: crate::project::LockFile,
-    document: Option<ProjectDocument>,
-}
-
-impl Change {
-    fn of(session: &Session<'_>) -> Self {
-        let journal = Journal { state: session.remembered.clone(), ..Journal::default() };
-        Self { journal, lock: session.files.lock.clone(), document: None }
-    }
-
-    fn document(&mut self, session: &Session<'_>) -> Result<&mut ProjectDocument, Error> {
-        let document = match self.document.take() {
-            Some(document) => document,
-            None => {
-                ProjectDocument::parse(session.files.project_text.as_deref().unwrap_or_default())?
-            }
-        };
-        Ok(self.document.insert(document))
-    }
-
-    fn remove(
-        &mut self,
-        session: &Session<'_>,
-        name: &QualifiedName,
-        plan: Plan,
-        attendant: &mut dyn Attendant,
-    ) -> Result<(), Error> {
-        tell_left(&plan, attendant);
-        self.journal.steps.extend(plan.steps);
-        forget(&mut self.journal.state, name);
-        self.lock.remove(name);
-        if session.files.project.skill(name).is_some() {
-            self.document(session)?.remove(name)?;
-        }
-        Ok(())
-    }
-
-    fn put(
-        &mut self,
-        session: &Session<'_>,
-        job: &Job,
-        prepared: &Prepared,
-        plan: Plan,
-        attendant: &mut dyn Attendant,
-    ) -> Result<Outcome, Error> {
-        tell_left(&plan, attendant);
-        for (path, files) in &plan.kept {
-            let (path, files) = (escape(&path.to_string_lossy()), files.join(", "));
-            attendant.warn(&format!("`{path}` was edited and is kept so: {files}"));
-        }
-        let locked = Locked {
-            name: prepared.manifest.name.clone(),
-            version: prepared.manifest.version.clone(),
-            source: job.source.clone(),
-            address: prepared.address,
-            archive: prepared.archive,
-            key: prepared.key().ok_or_else(internal)?,
-            log_index: job.log_index,
-        };
-        let name = &locked.name;
-        let before = session.files.lock.skill(name);
-        let was_active = session.remembered.active(name).map(|active| active.address);
-        let seen = job.goal.visible.then_some(prepared.address);
-        let outcome = Outcome {
-            before: before.map(|before| before.version.clone()),
-            path: first_path(session, prepared, &plan),
-            active: job.goal.visible,
-            changed: before != Some(&locked) || !plan.steps.is_empty() || was_active != seen,
-            locked: locked.clone(),
-        };
-        self.note(session, job, &locked)?;
-        let state = &mut self.journal.state;
-        forget(state, name);
-        state.placed.extend(plan.placed);
-        if job.goal.visible {
-            state.active.push(Active {
-                name: name.clone(),
-                placed_as: job.goal.wanted.directory_name().clone(),
-                version: locked.version.clone(),
-                address: locked.address,
-                programs: programs(session, prepared),
-            });
-        } else {
-            state.inactive.push(name.clone());
-        }
-        self.journal.steps.extend(plan.steps);
-        self.lock.insert(locked);
-        Ok(outcome)
-    }
-
-    /// Says in `skillpkg.toml` what is asked for.
-    fn note(&mut self, session: &Session<'_>, job: &Job, locked: &Locked) -> Result<(), Error> {
-        let mut wanted = job.goal.wanted.clone();
-        match job.goal.entry {
-            Entry::Unchanged => return Ok(()),
-            Entry::AsAsked => {
-                // By either algorithm it is the same snapshot; the lockfile compares by SHA-256.
-                if let Requirement::Address(address) = &mut wanted.requirement {
-                    *address = locked.address;
-                }
-            }
-            Entry::CaretOfResolved => {
-                let version = locked.version.semver();
-                let comparator = semver::Comparator {
-                    op: semver::Op::Caret,
-                    major: version.major,
-                    minor: Some(version.minor),
-                    patch: Some(version.patch),
-                    pre: version.pre.clone(),
-                };
-                let comparators = vec![comparator];
-                wanted.requirement = Requirement::Semver(semver::VersionReq { comparators });
-            }
-        }
-        if session.files.project.skill(&wanted.name) != Some(&wanted) {
-            self.document(session)?.set(&wanted)?;
-        }
-        Ok(())
-    }
-
-    /// The change as it is written down; [`None`] where nothing changes.
-    fn into_journal(self, session: &Session<'_>) -> Option<Journal> {
-        let Self { mut journal, lock, document } = self;
-        let files = &session.files;
-        let change = |before: &Option<String>, after: String| {
-            (before.as_deref() != Some(&after))
-                .then(|| TextChange { before: before.clone(), after })
-        };
-        journal.project =
-            document.and_then(|document| change(&files.project_text, document.to_text()));
-        if lock != files.lock || (files.lock_text.is_none() && lock.skills().next().is_some()) {
-            journal.lock = change(&files.lock_text, lock.to_text());
-        }
-        journal.state.normalise();
-        let is_nothing = journal.steps.is_empty()
-            && journal.project.is_none()
-            && journal.lock.is_none()
-            && journal.state == session.remembered;
-        (!is_nothing).then_some(journal)
-    }
-}
-
-fn forget(state: &mut ProjectState, name: &QualifiedName) {
-    state.placed.retain(|placed| placed.name != *name);
-    state.active.retain(|active| active.name != *name);
-    state.inactive.retain(|inactive| inactive != name);
-}
-
-fn tell_left(plan: &Plan, attendant: &mut dyn Attendant) {
-    for path in &plan.left {
-        let path = escape(&path.to_string_lossy());
-        attendant.warn(&format!("`{path}` is not ours any more and is left alone"));
-    }
-}
-
-fn first_path(session: &Session<'_>, prepared: &Prepared, plan: &Plan) -> PathBuf {
-    let placed = plan.placed.first().map(|placed| placed.path.clone());
-    placed.unwrap_or_else(|| session.store.tree_path(&prepared.address))
-}
-
-/// Where the programs of a skill were found: now, or when agents came to see this snapshot.
-fn programs(session: &Session<'_>, prepared: &Prepared) -> BTreeMap<String, PathBuf> {
-    if let Some(checked) = &prepared.checked {
-        return checked.programs_on_path();
-    }
-    let active = session.remembered.active(&prepared.manifest.name);
-    let same = active.filter(|active| active.address == prepared.address);
-    same.map(|active| active.programs.clone()).unwrap_or_default()
 }

@@ -3,6 +3,7 @@
 mod add;
 mod approval;
 mod attend;
+mod change;
 mod commit;
 mod directories;
 mod folder;

@@ -42,6 +42,8 @@ pub(super) struct Placing<'p, 's> {
     pub(super) folders: &'p mut Folders<'s>,
     pub(super) store: &'p Store,
     pub(super) ledger: &'p ProjectState,
+    /// Skills that the project is to have no more: what was placed of them may be replaced.
+    pub(super) leaving: &'p [QualifiedName],
     pub(super) discard_edits: bool,
 }
 
@@ -170,7 +172,10 @@ impl Placing<'_, '_> {
     }
 
     fn standing(&mut self, name: &QualifiedName, path: &Path) -> Result<Standing, Error> {
-        let listed = self.ledger.placed_at(path).filter(|placed| placed.name == *name);
+        let listed = self
+            .ledger
+            .placed_at(path)
+            .filter(|placed| placed.name == *name || self.leaving.contains(&placed.name));
         Ok(match (self.folders.look(path)?, listed) {
             (Found::Nothing, _) => Standing::Nothing,
             (Found::Link(target), listed) => self.link(name, &target, listed)?,

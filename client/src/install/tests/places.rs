@@ -144,3 +144,21 @@ fn what_was_deleted_is_placed_again() {
     assert!(machine.sync(Frozen::Yes).unwrap().has_changes());
     assert_eq!(machine.picture(), before);
 }
+
+#[test]
+fn a_skill_takes_the_place_of_one_that_goes() {
+    let machine = Machine::new();
+    let first = machine.archive("first", "1.0.0", "first", None);
+    let second = machine.archive("second", "1.0.0", "second", None);
+    machine.install(&[&first]).unwrap();
+    machine.install_as(&[&second], Some("other"), false, &mut Watcher::default()).unwrap();
+    let toml = machine.project().join("skillpkg.toml");
+    let text = fs::read_to_string(&toml).unwrap();
+    let text: Vec<&str> = text.lines().filter(|line| !line.starts_with("first")).collect();
+    fs::write(&toml, text.join("\n").replace("\"other\"", "\"first\"")).unwrap();
+    machine.sync(Frozen::No).unwrap();
+    let notes = machine.project().join(".agents/skills/first/NOTES.md");
+    assert_eq!(fs::read_to_string(notes).unwrap(), "second");
+    assert_eq!(fs::read_dir(machine.project().join(".agents/skills")).unwrap().count(), 1);
+    assert!(!machine.sync(Frozen::Yes).unwrap().has_changes());
+}
