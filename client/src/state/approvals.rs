@@ -10,7 +10,7 @@ use crate::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Approval {
     name: QualifiedName,
-    #[serde(rename = "skillVersion")]
+    #[serde(rename = "skill_version")]
     version: Version,
     address: ContentAddress,
 }

@@ -80,3 +80,67 @@ impl State {
         Ok(self.record(root, "journal").remove()?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::Placed;
+    use proptest::prelude::*;
+    use skillpkg_schema::Sha256Digest;
+
+    fn journal(path: &str, discard_edits: bool, before: bool) -> Journal {
+        let address = Sha256Digest::of(b"snapshot").address();
+        let name: QualifiedName = "acme/waitlist".parse().unwrap();
+        let occupant = |placement| Occupant { address, placement, discard_edits };
+        let path = PathBuf::from(path);
+        Journal {
+            steps: vec![Step {
+                path: path.clone(),
+                name: name.clone(),
+                before: before.then(|| occupant(Placement::Copy)),
+                after: Some(occupant(Placement::Link)),
+            }],
+            project: None,
+            lock: Some(TextChange { before: None, after: "version = 1\n".to_owned() }),
+            state: ProjectState {
+                placed: vec![Placed {
+                    path,
+                    name: name.clone(),
+                    address,
+                    placement: Placement::Link,
+                    agents: vec!["universal".to_owned()],
+                }],
+                active: Vec::new(),
+                inactive: vec![name],
+            },
+        }
+    }
+
+    #[test]
+    fn a_journal_is_written_as_it_was() {
+        let home = tempfile::tempdir().unwrap();
+        let (state, root) = (State::new(home.path()), home.path());
+        state.begin(root, &journal("/p/.agents/skills/waitlist", true, true)).unwrap();
+        insta::assert_snapshot!(
+            std::fs::read_to_string(state.record(root, "journal").path()).unwrap()
+        );
+        state.end(root).unwrap();
+        assert_eq!(state.journal(root).unwrap(), None);
+        state.end(root).unwrap();
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+
+        #[test]
+        fn a_journal_is_read_as_it_is_written(
+            path in "/\\PC{1,20}",
+            discard_edits: bool,
+            before: bool,
+        ) {
+            let journal = journal(&path, discard_edits, before);
+            let text = serde_json::to_string(&journal).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Journal>(&text).unwrap(), journal);
+        }
+    }
+}
