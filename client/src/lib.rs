@@ -14,6 +14,7 @@ mod private_file;
 pub mod project;
 pub mod registry;
 pub mod resource;
+mod revocation;
 pub mod runner;
 pub mod settings;
 pub mod state;

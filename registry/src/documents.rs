@@ -118,6 +118,9 @@ pub fn etag(text: &str) -> Answer<HeaderValue> {
     HeaderValue::try_from(format!("\"{text}\"")).map_err(|error| Refusal::internal(&error))
 }
 
+/// A key's id, its account, the public key, and when it was revoked.
+type KeyRow = (String, String, String, Option<String>);
+
 struct VersionRow {
     id: i64,
     version: String,
@@ -183,8 +186,8 @@ async fn load(
     .bind(skill)
     .fetch_all(&mut *read)
     .await?;
-    let keys: Vec<(String, String, String)> = sqlx::query_as(
-        "SELECT DISTINCT k.id, a.name, k.pem FROM keys k JOIN accounts a ON a.id = k.account_id
+    let keys: Vec<KeyRow> = sqlx::query_as(
+        "SELECT DISTINCT k.id, a.name, k.pem, k.revoked FROM keys k JOIN accounts a ON a.id = k.account_id
          JOIN version_keys vk ON vk.key_id = k.id JOIN versions v ON v.id = vk.version_id
          WHERE v.skill_id = $1 ORDER BY k.id",
     )
@@ -201,7 +204,7 @@ fn document(
     current: Option<&str>,
     rows: Vec<VersionRow>,
     signed: &[(i64, String)],
-    keys: Vec<(String, String, String)>,
+    keys: Vec<KeyRow>,
 ) -> Answer<Document> {
     let description = rows
         .iter()
@@ -230,7 +233,9 @@ fn document(
     }
     let keys = keys
         .into_iter()
-        .map(|(id, account, pem)| Ok(SignerKey { id: stored(&id)?, account, pem }))
+        .map(|(id, account, pem, revoked)| {
+            Ok(SignerKey { id: stored(&id)?, account, pem, revoked })
+        })
         .collect::<Answer<_>>()?;
     Ok(Document { name: name.clone(), description, private, versions, keys })
 }

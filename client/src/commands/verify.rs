@@ -78,6 +78,9 @@ async fn named(verifier: &Verifier<'_>, what: &[String]) -> Result<Report, Error
 
 fn tell(context: &Context, report: &Report) -> Result<(), Error> {
     let output = context.output;
+    for notice in &report.notices {
+        output.warn(notice);
+    }
     for problem in &report.repaired {
         output.talk(&format!("repaired {}", sentence(problem)));
     }

@@ -42,7 +42,7 @@ pub(super) async fn make(
 ) -> Result<Report, Error> {
     let directories = Directories::choose(session)?;
     let before = session.state.signers()?;
-    let jobs = source::find(session, &goal, &before).await?;
+    let jobs = source::find(session, &goal, &before, attendant).await?;
     check_names(session, &goal)?;
     for job in &jobs {
         if let Some(reason) = &job.yanked {

@@ -9,6 +9,7 @@ use skillpkg_schema::{ContentAddress, QualifiedName};
 use skillpkg_store::archive::{Bounds, Reader};
 use skillpkg_store::content::Stored;
 
+use super::attend::Attendant;
 use super::goal::{Goal, GoalSkill};
 use super::index::{Index, check_registry};
 use super::pick::pick;
@@ -50,13 +51,15 @@ pub(super) async fn find(
     session: &Session<'_>,
     goal: &Goal,
     signers: &Signers,
+    attendant: &mut dyn Attendant,
 ) -> Result<Vec<Job>, Error> {
     let mut drafts = Vec::with_capacity(goal.skills.len());
     let mut asked = Vec::new();
     for (skill, stored) in goal.skills.iter().zip(read_stored(session, goal)?) {
-        let draft = draft(session, skill, stored, signers)?;
-        if draft.is_none() {
-            asked.push(skill.wanted.name.clone());
+        let mut draft = draft(session, skill, stored, signers)?;
+        match &mut draft {
+            Some(job) => ask_of_keys(session, job, attendant).await?,
+            None => asked.push(skill.wanted.name.clone()),
         }
         drafts.push(draft);
     }
@@ -111,7 +114,7 @@ fn draft(
     signers: &Signers,
 ) -> Result<Option<Job>, Error> {
     if let Some(file) = &skill.wanted.file {
-        return file_job(session, skill, file, stored, signers);
+        return file_job(session, skill, file, stored, signers).map(Some);
     }
     let Some(keep) = &skill.keep else { return Ok(None) };
     let Source::Registry(url) = &keep.source else { return Ok(None) };
@@ -123,7 +126,7 @@ fn draft(
         origin: Origin::Store,
         expected: Expected {
             stored: Some(Arc::new(stored)),
-            ..expected_of(session, skill, keep, vec![Candidate { key, account }])
+            ..expected_of(session, skill, keep, vec![Candidate { key, account, revoked: None }])
         },
         source: keep.source.clone(),
         log_index: keep.log_index,
@@ -132,15 +135,14 @@ fn draft(
     }))
 }
 
-/// The job of an archive in a file; [`None`] where no key is known that may have signed it, so that
-/// a registry has to be asked whose it is.
+/// The job of an archive in a file, with the keys that are known here.
 fn file_job(
     session: &Session<'_>,
     skill: &GoalSkill,
     file: &str,
     stored: Option<Stored>,
     signers: &Signers,
-) -> Result<Option<Job>, Error> {
+) -> Result<Job, Error> {
     let candidates = local_keys(session, signers);
     let known = |ids: &[KeyId]| candidates.iter().any(|one| ids.contains(&one.key.id()));
     let path = session.root().join(file);
@@ -158,15 +160,53 @@ fn file_job(
     {
         let stored = Some(Arc::new(stored));
         let expected = Expected { stored, ..expected_of(session, skill, keep, candidates) };
-        return Ok(Some(job(Origin::Store, expected)));
+        return Ok(job(Origin::Store, expected));
     }
-    let signed_by = signers_of(&path)?;
-    // Without a registry there is nobody to ask, and the signature is refused as of no known key.
-    if !known(&signed_by) && session.settings.registry_for(&skill.wanted.name).is_ok() {
-        return Ok(None);
+    let expected = match &skill.keep {
+        Some(keep) => expected_of(session, skill, keep, candidates),
+        None => file_expected(session, skill, candidates),
+    };
+    Ok(job(Origin::File(path), expected))
+}
+
+/// Asks the registry of a skill that is read from a file whose keys are its own, and which of them
+/// were revoked. Where there is no registry, or it does not answer, the keys that are known here
+/// decide; that nobody was asked is told.
+async fn ask_of_keys(
+    session: &Session<'_>,
+    job: &mut Job,
+    attendant: &mut dyn Attendant,
+) -> Result<(), Error> {
+    let (settings, name) = (session.settings, &job.goal.wanted.name);
+    let Origin::File(path) = &job.origin else { return Ok(()) };
+    if settings.offline {
+        return Ok(());
     }
-    let expected = file_expected(session, skill, candidates);
-    Ok(Some(job(Origin::File(path), expected)))
+    let Ok(registry) = Registry::for_settings(settings, name) else { return Ok(()) };
+    match registry.document(name).await {
+        Ok(None) => Ok(()),
+        Ok(Some(document)) => {
+            let mut candidates = candidates_of(&document)?;
+            for local in std::mem::take(&mut job.expected.candidates) {
+                if !candidates.iter().any(|one| one.key == local.key) {
+                    candidates.push(local);
+                }
+            }
+            job.expected.candidates = candidates;
+            Ok(())
+        }
+        Err(error) => {
+            let signed_by = signers_of(path)?;
+            if !job.expected.candidates.iter().any(|one| signed_by.contains(&one.key.id())) {
+                return Err(error);
+            }
+            attendant.warn(&format!(
+                "whether the key that signed `{name}` was revoked is not known: {}",
+                error.message
+            ));
+            Ok(())
+        }
+    }
 }
 
 /// The keys that are known on this machine: those of its user, and those that were seen before.
@@ -177,7 +217,7 @@ fn local_keys(session: &Session<'_>, signers: &Signers) -> Vec<Candidate> {
     let all = own.into_iter().map(|key| key.public).chain(given).chain(signers.keys());
     for key in all {
         if !candidates.iter().any(|candidate| candidate.key == key) {
-            candidates.push(Candidate { key, account: None });
+            candidates.push(Candidate::local(key));
         }
     }
     candidates
@@ -195,20 +235,6 @@ fn from_index(session: &Session<'_>, skill: &GoalSkill, index: &Index) -> Result
     let name = &skill.wanted.name;
     let Some((registry, document)) = index.get(name) else { return Err(not_asked(name)) };
     let candidates = candidates_of(document)?;
-    if let Some(file) = &skill.wanted.file {
-        let expected = match &skill.keep {
-            Some(keep) => expected_of(session, skill, keep, candidates),
-            None => file_expected(session, skill, candidates),
-        };
-        return Ok(Job {
-            origin: Origin::File(session.root().join(file)),
-            expected,
-            source: Source::File(file.clone()),
-            log_index: None,
-            yanked: None,
-            goal: skill.clone(),
-        });
-    }
     let entry = match &skill.keep {
         Some(keep) => locked_entry(document, keep)?,
         None => pick(document, &skill.wanted.requirement)?,

@@ -8,6 +8,7 @@ use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 use url::Url;
 
 use super::attend::Attendant;
+use crate::revocation::Revocation;
 use crate::state::{Pinned, Signers};
 use crate::{Error, Kind};
 
@@ -17,6 +18,15 @@ pub(super) struct Candidate {
     pub(super) key: PublicKey,
     /// The account that the registry names; [`None`] for a key that is known here alone.
     pub(super) account: Option<String>,
+    /// That it was revoked, where the registry says so.
+    pub(super) revoked: Option<Revocation>,
+}
+
+impl Candidate {
+    /// A key that is known here alone.
+    pub(super) fn local(key: PublicKey) -> Self {
+        Self { key, account: None, revoked: None }
+    }
 }
 
 /// The keys of a document, each of which is what its id says.
@@ -27,7 +37,8 @@ pub(super) fn candidates_of(document: &Document) -> Result<Vec<Candidate>, Error
         .map(|signer| {
             let key = PublicKey::from_pem(&signer.pem).ok().filter(|key| key.id() == signer.id);
             let account = Some(signer.account.clone());
-            key.map(|key| Candidate { key, account }).ok_or_else(|| {
+            let revoked = Revocation::of(document, signer);
+            key.map(|key| Candidate { key, account, revoked }).ok_or_else(|| {
                 let message = format!(
                     "the registry gives a key for `{}` that is not what its id {} says",
                     document.name,
@@ -41,7 +52,7 @@ pub(super) fn candidates_of(document: &Document) -> Result<Vec<Candidate>, Error
 
 /// The candidates that vouch that `name` at `version` is `address`.
 ///
-/// At least one does; where the lockfile says which, that one does.
+/// At least one does, and a revoked key only for what the registry lists as signed with it; where the lockfile says which, that one does.
 pub(super) fn vouching(
     envelope: &Envelope,
     name: &QualifiedName,
@@ -55,8 +66,18 @@ pub(super) fn vouching(
         let message = format!("`{name}@{version}`: {reason}");
         Error::new(Kind::Verification, "signature_refused", message)
     };
-    let verified = verify_release(envelope, name, version, address, &keys)
+    let mut verified = verify_release(envelope, name, version, address, &keys)
         .map_err(|error| refused(error.to_string()))?;
+    let revoked = candidates.iter().filter_map(|one| Some((one.key.id(), one.revoked.as_ref()?)));
+    let revoked: Vec<(KeyId, &Revocation)> =
+        revoked.filter(|(_, revocation)| !revocation.allows(address)).collect();
+    let stands_for = |id: &KeyId| revoked.iter().find(|(key, _)| key == id);
+    if let Some((_, revocation)) = verified.iter().find_map(stands_for)
+        && verified.iter().all(|id| stands_for(id).is_some())
+    {
+        return Err(signer_revoked(name, version, revocation));
+    }
+    verified.retain(|id| stands_for(id).is_none());
     if let Some(locked) = locked.filter(|locked| !verified.contains(locked)) {
         let found: Vec<String> = verified.iter().map(KeyId::short).collect();
         let reason = format!(
@@ -74,6 +95,18 @@ pub(super) fn vouching(
     // The one that the lockfile names stays first.
     vouching.sort_by_key(|candidate| locked != Some(&candidate.key.id()));
     Ok(vouching)
+}
+
+fn signer_revoked(name: &QualifiedName, version: &Version, revocation: &Revocation) -> Error {
+    let message = format!(
+        "`{name}@{version}`: {}, and the registry does not list it among what the key signed \
+         before",
+        revocation.reason()
+    );
+    Error::new(Kind::Refused, "signer_revoked", message).with_hint(format!(
+        "whoever made it may have a stolen key: ask the author for an archive signed with another \
+         key, or take what is published: `skillpkg install {name}`"
+    ))
 }
 
 /// Compares whoever vouches with whoever was seen first, and pins who is seen for the first time.
@@ -170,7 +203,7 @@ mod tests {
 
     fn candidate(account: &str) -> Candidate {
         let key = SigningKey::generate().unwrap().public();
-        Candidate { key, account: Some(account.to_owned()) }
+        Candidate { key, account: Some(account.to_owned()), revoked: None }
     }
 
     #[test]

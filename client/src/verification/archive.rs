@@ -17,20 +17,21 @@ impl Verifier<'_> {
     pub async fn archive(&self, path: &Path) -> Result<Report, Error> {
         let name = path.to_string_lossy().into_owned();
         let problem = |kind, path: &str| Problem::new(&name, kind, path);
-        let mut problems = Vec::new();
+        let (mut problems, mut notices) = (Vec::new(), Vec::new());
         let read = unpack_and_derive(path)?;
         match read {
             Ok(Unpacked { subject, envelope, derived }) => {
                 if let Some(detail) = derived {
                     problems.push(problem(ProblemKind::Digest, "").with_detail(detail));
                 }
-                if let Err(detail) = self.vouched(&subject, &envelope).await? {
-                    problems.push(problem(ProblemKind::Signature, "").with_detail(detail));
-                }
+                let vouched = self.vouched(&subject, &envelope).await?;
+                notices.extend(vouched.notice);
+                problems
+                    .extend(vouched.problem.map(|found| Problem { name: name.clone(), ..found }));
             }
             Err(detail) => problems.push(problem(ProblemKind::Digest, "").with_detail(detail)),
         }
-        Ok(Report { checked: 1, problems, repaired: Vec::new() })
+        Ok(Report { checked: 1, problems, notices, ..Report::default() })
     }
 }
 
@@ -77,6 +78,7 @@ fn unpack_and_derive(path: &Path) -> Result<Result<Unpacked, String>, Error> {
         key: None,
         source: None,
         seen: false,
+        from_file: true,
     };
     Ok(Ok(Unpacked { subject, envelope: ingested.envelope, derived }))
 }

@@ -6,6 +6,7 @@ use skillpkg_schema::signature::{Envelope, PublicKey};
 
 use crate::project::Source;
 use crate::registry::Registry;
+use crate::revocation::Revocation;
 use crate::settings::{Chosen, RegistryChoice};
 use crate::state::{Signers, State};
 use crate::{Error, Settings, keys};
@@ -55,14 +56,16 @@ pub(super) fn registry_of(
     Registry::chosen(settings, &choice)
 }
 
-/// The keys that a registry gives for a skill; none where it has no such skill.
+/// The keys that a registry gives for a skill, and which of them were revoked; none where it has no
+/// such skill.
 pub(super) async fn of_registry(
     registry: &Registry,
     name: &QualifiedName,
-) -> Result<Vec<PublicKey>, Error> {
+) -> Result<Vec<(PublicKey, Option<Revocation>)>, Error> {
     let Some(document) = registry.document(name).await? else { return Ok(Vec::new()) };
     let keys = document.keys.iter().filter_map(|signer| {
-        PublicKey::from_pem(&signer.pem).ok().filter(|key| key.id() == signer.id)
+        let key = PublicKey::from_pem(&signer.pem).ok().filter(|key| key.id() == signer.id)?;
+        Some((key, Revocation::of(&document, signer)))
     });
     Ok(keys.collect())
 }

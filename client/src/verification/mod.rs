@@ -65,11 +65,16 @@ pub struct Problem {
     /// More about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
+    /// Which problem of its kind it is, stable and in `snake_case`, where that matters:
+    /// `signer_revoked`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<&'static str>,
 }
 
 impl Problem {
     fn new(name: &impl ToString, kind: ProblemKind, path: impl Into<String>) -> Self {
-        Self { name: name.to_string(), kind, path: path.into(), directory: None, detail: None }
+        let (name, path) = (name.to_string(), path.into());
+        Self { name, kind, path, directory: None, detail: None, code: None }
     }
 
     fn with_detail(self, detail: impl Into<String>) -> Self {
@@ -90,6 +95,8 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// What was wrong and is no more.
     pub repaired: Vec<Problem>,
+    /// What could not be found out, sentences that are safe to print.
+    pub notices: Vec<String>,
 }
 
 impl Report {
@@ -107,6 +114,7 @@ impl Report {
         self.checked += other.checked;
         self.problems.extend(other.problems);
         self.repaired.extend(other.repaired);
+        self.notices.extend(other.notices);
         self.problems.sort();
     }
 }
@@ -123,6 +131,8 @@ struct Subject {
     source: Option<Source>,
     /// Whether agents see it, so that its tree must be there.
     seen: bool,
+    /// Whether it is an archive that came as a file: no registry said that it was published.
+    from_file: bool,
 }
 
 impl Subject {
@@ -134,6 +144,7 @@ impl Subject {
             key: Some(locked.key),
             source: Some(locked.source.clone()),
             seen,
+            from_file: matches!(locked.source, Source::File(_)),
         }
     }
 }
@@ -177,7 +188,7 @@ impl<'a> Verifier<'a> {
         }
         for placed in state.placed.iter().filter(|placed| wanted(&placed.name)) {
             let problems = self.copy(placed)?;
-            report.add(Report { checked: 0, problems, repaired: Vec::new() });
+            report.add(Report { problems, ..Report::default() });
         }
         Ok(report)
     }

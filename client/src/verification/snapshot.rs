@@ -2,21 +2,23 @@
 
 use skillpkg_schema::ContentAddress;
 use skillpkg_schema::manifest::verify_derived;
-use skillpkg_schema::signature::{Envelope, verify_release};
+use skillpkg_schema::signature::{Envelope, KeyId, verify_release};
 use skillpkg_store::content::{Store, StoreError, Stored};
 
 use super::keys::{of_registry, registry_of};
 use super::{Problem, ProblemKind, Report, Subject, Verifier};
 use crate::Error;
+use crate::revocation::Revocation;
 
 impl Verifier<'_> {
     /// Verifies a snapshot, and repairs it where that is wanted.
     pub(super) async fn snapshot(&self, subject: &Subject) -> Result<Report, Error> {
-        let mut problems = self.check(subject).await?;
+        let (mut problems, mut notices) = self.check(subject).await?;
         let mut repaired = Vec::new();
         if self.repair && !problems.is_empty() {
             let not_fetched = self.mend(subject, &problems).await?;
-            let mut left = self.check(subject).await?;
+            let mut left;
+            (left, notices) = self.check(subject).await?;
             // A blob that was damaged is set aside when that is found, and missing from then on.
             let is_left = |path: &str| left.iter().any(|one| one.path == path);
             repaired = problems.into_iter().filter(|problem| !is_left(&problem.path)).collect();
@@ -28,7 +30,7 @@ impl Verifier<'_> {
             }
             problems = left;
         }
-        Ok(Report { checked: 1, problems, repaired })
+        Ok(Report { checked: 1, problems, repaired, notices })
     }
 
     /// Verifies a snapshot that no lockfile of this project names.
@@ -47,15 +49,19 @@ impl Verifier<'_> {
             key: None,
             source: None,
             seen: false,
+            from_file: false,
         };
         self.snapshot(&subject).await
     }
 
-    async fn check(&self, subject: &Subject) -> Result<Vec<Problem>, Error> {
+    /// What is wrong with a snapshot, and what could not be found out.
+    async fn check(&self, subject: &Subject) -> Result<(Vec<Problem>, Vec<String>), Error> {
         let problem = |kind, path: &str| Problem::new(&subject.name, kind, path);
         let Stored { manifest, envelope } = match stored(&self.store, &subject.address)? {
             Ok(stored) => stored,
-            Err(kind) => return Ok(vec![problem(kind, "").with_detail("its manifest")]),
+            Err(kind) => {
+                return Ok((vec![problem(kind, "").with_detail("its manifest")], Vec::new()));
+            }
         };
         let mut problems = Vec::new();
         if manifest.name != subject.name || manifest.version != subject.version {
@@ -98,38 +104,80 @@ impl Verifier<'_> {
                 problems.push(problem(ProblemKind::Digest, "").with_detail(detail));
             }
         }
-        if let Err(detail) = self.vouched(subject, &envelope).await? {
-            problems.push(problem(ProblemKind::Signature, "").with_detail(detail));
-        }
+        let vouched = self.vouched(subject, &envelope).await?;
+        problems.extend(vouched.problem);
         problems.sort();
-        Ok(problems)
+        Ok((problems, vouched.notice.into_iter().collect()))
     }
 
     /// Whether a known key vouches for the snapshot, and the one that the lockfile names does; else
     /// why not.
+    ///
+    /// Of what came as a file the registry is asked too whether the key was revoked since: no
+    /// registry took it in before that.
     pub(super) async fn vouched(
         &self,
         subject: &Subject,
         envelope: &Envelope,
-    ) -> Result<Result<(), String>, Error> {
+    ) -> Result<Vouched, Error> {
         let mut known = self.keys()?.of(envelope);
-        if known.is_empty() && !self.settings.offline {
+        let mut revoked: Vec<(KeyId, Revocation)> = Vec::new();
+        let mut notice = None;
+        if (known.is_empty() || subject.from_file) && !self.settings.offline {
             // Where no registry can be asked, it stays unknown, and that is told.
-            if let Ok(registry) = registry_of(self.settings, &subject.name, subject.source.as_ref())
-            {
-                known = of_registry(&registry, &subject.name).await?;
+            let of = subject.source.as_ref();
+            if let Ok(registry) = registry_of(self.settings, &subject.name, of) {
+                match of_registry(&registry, &subject.name).await {
+                    Ok(keys) => {
+                        for (key, revocation) in keys {
+                            revoked.extend(revocation.map(|revocation| (key.id(), revocation)));
+                            if !known.contains(&key) {
+                                known.push(key);
+                            }
+                        }
+                    }
+                    Err(error) if known.is_empty() => return Err(error),
+                    Err(error) => {
+                        notice = Some(format!(
+                            "whether the key that signed `{}` was revoked is not known: {}",
+                            subject.name, error.message
+                        ));
+                    }
+                }
             }
         }
+        let problem =
+            |detail| Problem::new(&subject.name, ProblemKind::Signature, "").with_detail(detail);
         let Subject { name, version, address, key, .. } = subject;
-        let verified = match verify_release(envelope, name, version, address, &known) {
-            Ok(verified) => verified,
-            Err(error) => return Ok(Err(error.to_string())),
+        let problem = match verify_release(envelope, name, version, address, &known) {
+            Err(error) => Some(problem(error.to_string())),
+            Ok(verified) => {
+                let reason = |id: &KeyId| {
+                    let (_, revocation) = revoked.iter().find(|(key, _)| key == id)?;
+                    (!revocation.allows(address)).then(|| revocation.reason())
+                };
+                let vouching: Vec<&KeyId> =
+                    verified.iter().filter(|id| reason(id).is_none()).collect();
+                match (vouching.first(), verified.iter().find_map(reason)) {
+                    (None, Some(reason)) => {
+                        Some(Problem { code: Some("signer_revoked"), ..problem(reason) })
+                    }
+                    _ => key.filter(|key| !vouching.contains(&key)).map(|key| {
+                        problem(format!("the lockfile says that it is signed with {key}"))
+                    }),
+                }
+            }
         };
-        Ok(match key.filter(|key| !verified.contains(key)) {
-            Some(key) => Err(format!("the lockfile says that it is signed with {key}")),
-            None => Ok(()),
-        })
+        Ok(Vouched { problem, notice })
     }
+}
+
+/// Whether a signature holds.
+pub(super) struct Vouched {
+    /// Why it does not.
+    pub(super) problem: Option<Problem>,
+    /// What could not be found out about it.
+    pub(super) notice: Option<String>,
 }
 
 /// A snapshot's record; else whether it is missing or was damaged.

@@ -1,5 +1,6 @@
 //! Signing keys, each registered by one account.
 
+use skillpkg_schema::QualifiedName;
 use skillpkg_schema::signature::{KeyId, PublicKey};
 use skillpkg_schema::wire::Key;
 use sqlx::SqliteExecutor;
@@ -47,6 +48,27 @@ pub async fn add(write: &mut Write, account: i64, key: &PublicKey) -> Result<boo
     }
     events::record(write, Some(account), Kind::KeyAdded, &id, "").await?;
     Ok(true)
+}
+
+/// The skills of which a key signed a version.
+pub async fn signed(
+    executor: impl SqliteExecutor<'_>,
+    key: &KeyId,
+) -> Result<Vec<QualifiedName>, sqlx::Error> {
+    let rows: Vec<(String, String)> = sqlx::query_as(
+        "SELECT DISTINCT s.name, k.name FROM version_keys vk
+         JOIN versions v ON v.id = vk.version_id JOIN skills k ON k.id = v.skill_id
+         JOIN scopes s ON s.id = k.scope_id WHERE vk.key_id = $1",
+    )
+    .bind(key.to_string())
+    .fetch_all(executor)
+    .await?;
+    rows.into_iter()
+        .map(|(scope, name)| {
+            QualifiedName::from_wire(&scope, &name)
+                .map_err(|error| sqlx::Error::Decode(Box::new(error)))
+        })
+        .collect()
 }
 
 /// Revokes a key of the account; whether it had this one unrevoked.

@@ -103,6 +103,11 @@ pub(super) async fn revoke(
     if !keys::revoke(&mut write, account, &key).await? {
         return Err(Refusal::not_found());
     }
+    let signed = keys::signed(&mut *write, &key).await?;
     write.commit().await?;
+    // Their documents say that the key is revoked: whoever asks from now on is told.
+    for name in &signed {
+        registry.documents.forget(name);
+    }
     Ok(StatusCode::NO_CONTENT)
 }

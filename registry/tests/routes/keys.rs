@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 use skillpkg_schema::signature::SigningKey;
-use skillpkg_schema::wire::{Key, Keys};
+use skillpkg_schema::wire::{Document, Key, Keys};
 
 use crate::support::{Author, Skill, TestRegistry, json as read, problem};
 
@@ -32,9 +32,15 @@ async fn a_revoked_key_signs_nothing_more_and_what_it_signed_stays() {
     let registry = TestRegistry::start().await;
     let ana = registry.author("ana").await;
     registry.published(&ana, "waitlist", "1.0.0").await;
+    let document = async || -> Document {
+        read(registry.get("/v1/skills/_/waitlist", None).await, StatusCode::OK).await
+    };
+    assert_eq!(document().await.keys[0].revoked, None);
     let path = format!("/v1/keys/{}", ana.key.public().id());
     let revoked = registry.request(Method::DELETE, &path, Some(&ana.token)).send().await.unwrap();
     assert_eq!(revoked.status(), 204);
+    // The document that was just handed out is not handed out again.
+    assert!(document().await.keys[0].revoked.is_some());
     let again = registry.request(Method::DELETE, &path, Some(&ana.token)).send().await.unwrap();
     problem(again, 404, "not_found").await;
     let packed = Skill::new("waitlist", "1.1.0").pack(&ana);

@@ -78,6 +78,10 @@ pub struct SignerKey {
     pub account: String,
     /// The public key, SPKI PEM.
     pub pem: String,
+    /// When its account revoked it, RFC 3339 in UTC; absent where it did not. A revoked key vouches
+    /// for the versions of this document that name it, and for nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked: Option<String>,
 }
 
 /// Asks for many documents at once.

@@ -6,6 +6,7 @@ mod accounts;
 #[cfg(target_os = "linux")]
 mod calls;
 mod documents;
+mod files;
 mod install;
 mod interrupted;
 mod publishing;
