@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use skillpkg::Error;
 use skillpkg_schema::diagnostic::escape;
-use skillpkg_schema::skill::{Dialect, Rules, Skill, SkillFile};
-use skillpkg_schema::{Diagnostic, Faults, QualifiedName, Severity, SkillName, Version};
-use skillpkg_store::pack::{PackOptions, Packing};
+use skillpkg_schema::skill::{self, Dialect, Rules, Skill, SkillFile};
+use skillpkg_schema::{Diagnostic, Faults, QualifiedName, Severity, SkillName, SkillPath, Version};
+use skillpkg_store::pack::{PackOptions, Packing, chosen_files};
 
 use crate::commands::{agent_rules, subject};
 use crate::context::Context;
@@ -71,10 +71,11 @@ fn check(directory: &Path, rules: Rules) -> Checked {
         Err(faults) => (None, faults.into_diagnostics()),
         Ok(skill) => {
             let mut told = match rules {
-                Rules::Compatible => skill.warnings,
+                Rules::Compatible => with_missing(skill.warnings, unfound(directory, &skill.file)),
                 // What is packed is checked as it is packed.
                 Rules::Strict => packed(directory, &skill.file).unwrap_or_else(|faults| {
-                    with_missing(faults.into_diagnostics(), skill.warnings)
+                    let told = with_missing(faults.into_diagnostics(), skill.warnings);
+                    with_missing(told, unfound(directory, &skill.file))
                 }),
             };
             told.extend(identity(&skill.file));
@@ -93,6 +94,14 @@ fn check(directory: &Path, rules: Rules) -> Checked {
 fn packed(directory: &Path, file: &SkillFile) -> Result<Vec<Diagnostic>, Faults> {
     let options = stand_in(file);
     Packing::plan(directory, &options).map(|packing| packing.warnings().to_vec())
+}
+
+/// The words of run lines that a call will not find, whatever else is wrong.
+fn unfound(directory: &Path, file: &SkillFile) -> Vec<Diagnostic> {
+    let Ok(tree) = subject::open_directory(directory) else { return Vec::new() };
+    let Ok(chosen) = chosen_files(&tree, file) else { return Vec::new() };
+    let is_packed = |path: &SkillPath| chosen.iter().any(|(chosen, _)| chosen == path);
+    skill::run_files(file, &tree, &is_packed)
 }
 
 /// Options under which a skill is packed whatever its frontmatter says of name and version.

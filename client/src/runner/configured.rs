@@ -39,3 +39,17 @@ impl RunnerSet {
         Ok(set)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use skillpkg_schema::capability::BUILT_IN_RUNTIMES;
+
+    use super::BUILT_IN;
+
+    #[test]
+    fn the_runtimes_that_authors_are_told_of_are_those_with_a_runner() {
+        let mut told = BUILT_IN_RUNTIMES;
+        told.sort_unstable();
+        assert_eq!(told, BUILT_IN.map(|(runtime, _)| runtime));
+    }
+}

@@ -17,6 +17,8 @@ pub(super) const FILE: &str = "skill.json";
 const KEYS: [&str; 2] = ["resources", "scripts"];
 /// Deep enough for a contract, which is the deepest thing in the file.
 const DEPTH: usize = 100;
+/// Most runtimes of which is told that no built-in runner has them.
+const MOST_UNUSUAL_RUNTIMES: usize = 5;
 
 /// What the file and the tree declare, and every fault and warning met.
 pub(super) fn read(tree: &dyn Tree, rules: Rules) -> (Capabilities, Vec<Diagnostic>) {
@@ -32,6 +34,7 @@ pub(super) fn read(tree: &dyn Tree, rules: Rules) -> (Capabilities, Vec<Diagnost
         text: text.as_deref().unwrap_or_default(),
         path: Pointer::default(),
         diagnostics: Vec::new(),
+        unusual_runtimes: Vec::new(),
         contracts: HashMap::new(),
     };
     match &parsed {
@@ -59,6 +62,8 @@ pub(super) fn read(tree: &dyn Tree, rules: Rules) -> (Capabilities, Vec<Diagnost
         let fault = Diagnostic::error("capability_collision", message).with_hint(hint);
         reader.report(fault, FILE, None);
     }
+    // Beside the others: a warning takes no room from the faults.
+    reader.diagnostics.extend(reader.unusual_runtimes.into_iter().map(|(_, warning)| warning));
     (capabilities, reader.diagnostics)
 }
 
@@ -103,6 +108,8 @@ pub(super) struct Reader<'a> {
     /// Where in the file the reader is.
     pub(super) path: Pointer<'a>,
     diagnostics: Vec<Diagnostic>,
+    /// Runtimes without a built-in runner, each with the warning about its first script.
+    unusual_runtimes: Vec<(&'a str, Diagnostic)>,
     /// Contracts that were referred to, so that each is compiled once; [`None`] where one is
     /// refused, which is told once.
     pub(super) contracts: HashMap<SkillPath, Option<Contract>>,
@@ -143,6 +150,17 @@ impl<'a> Reader<'a> {
         let message = format!("{} (at `{pointer}`)", diagnostic.message);
         let place = json::place(self.text, offset);
         self.report(Diagnostic { message, ..diagnostic }, FILE, Some(place));
+    }
+
+    /// Adds a warning about a runtime that no built-in runner has: once for each, and for a few.
+    pub(super) fn unusual_runtime(&mut self, runtime: &'a str, warning: Diagnostic, offset: usize) {
+        let is_told = self.unusual_runtimes.iter().any(|(told, _)| *told == runtime);
+        if is_told || self.unusual_runtimes.len() >= MOST_UNUSUAL_RUNTIMES {
+            return;
+        }
+        let (line, column) = json::place(self.text, offset);
+        let warning = warning.in_file(FILE).at_line(line).at_column(column);
+        self.unusual_runtimes.push((runtime, warning));
     }
 
     /// Adds an error about what stands at the byte `offset` of the file.

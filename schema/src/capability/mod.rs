@@ -13,6 +13,8 @@ use crate::path::SkillPath;
 use crate::skill::Rules;
 use crate::tree::Tree;
 
+/// The runtimes that every installation has a runner for.
+pub const BUILT_IN_RUNTIMES: [&str; 4] = ["python", "shell", "javascript", "wasm"];
 /// A script's timeout where it names none.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(2);
 /// A script's most bytes of output where it names none.

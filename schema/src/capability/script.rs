@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::file::{FILE, Reader};
-use super::{DEFAULT_MAXIMUM_OUTPUT_BYTES, DEFAULT_TIMEOUT, Script, name};
+use super::{BUILT_IN_RUNTIMES, DEFAULT_MAXIMUM_OUTPUT_BYTES, DEFAULT_TIMEOUT, Script, name};
 use crate::contract::Contract;
-use crate::diagnostic::{Diagnostic, escape};
+use crate::diagnostic::{Diagnostic, escape, nearest};
 use crate::json::Node;
 use crate::limits::MAX_CONTRACT_BYTES;
 use crate::path::SkillPath;
@@ -100,7 +100,13 @@ fn runtime<'a>(
     node: &'a Node,
 ) -> Option<String> {
     match optional(reader, node, "runtime", "a string", Node::text) {
-        Ok((Some(runtime), _)) if !runtime.trim().is_empty() => Some(runtime.to_owned()),
+        Ok((Some(runtime), place)) if !runtime.trim().is_empty() => {
+            if !BUILT_IN_RUNTIMES.contains(&runtime) {
+                let warning = unusual_runtime(key, runtime);
+                reader.unusual_runtime(runtime, warning, place.unwrap_or(offset));
+            }
+            Some(runtime.to_owned())
+        }
         Ok((_, place)) => {
             let message = format!("the script `{}` names no `runtime`", escape(key));
             let hint = "name the kind of runner it needs, such as `python` or `shell`";
@@ -110,6 +116,23 @@ fn runtime<'a>(
         }
         Err(Told) => None,
     }
+}
+
+fn unusual_runtime(key: &str, runtime: &str) -> Diagnostic {
+    let message = format!(
+        "the script `{}` needs a runner for `{}`, which each of its users must configure",
+        escape(key),
+        escape(runtime)
+    );
+    let built_in = BUILT_IN_RUNTIMES.map(|runtime| format!("`{runtime}`")).join(", ");
+    Diagnostic::warning("runtime_unusual", message).with_hint(
+        match nearest(runtime, BUILT_IN_RUNTIMES) {
+            Some(near) => format!("did you mean `{near}`? There are runners for {built_in}"),
+            None => {
+                format!("there are runners for {built_in}; say in `SKILL.md` what to configure")
+            }
+        },
+    )
 }
 
 /// A whole number above zero.

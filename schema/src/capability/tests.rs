@@ -111,6 +111,28 @@ fn each_fault_has_its_code_and_place() {
 }
 
 #[test]
+fn a_runtime_that_each_user_must_configure_is_a_warning_once() {
+    for runtime in super::BUILT_IN_RUNTIMES {
+        let entry = whole("").replace(r#""python""#, &format!(r#""{runtime}""#));
+        assert!(codes(&script(&entry), Rules::Strict).is_empty(), "{runtime}");
+    }
+    let (_, warnings) =
+        read(&script(&whole("").replace(r#""python""#, r#""ruby""#)), Rules::Strict).unwrap();
+    assert_eq!((warnings[0].code.as_str(), warnings[0].line), ("runtime_unusual", Some(1)));
+    let hint = warnings[0].hint.as_deref().unwrap();
+    assert!(hint.contains("`python`, `shell`, `javascript`, `wasm`"), "{hint}");
+
+    let names: Vec<String> = (0..2 * MOST_FAULTS).map(|number| format!("s{number}.rb")).collect();
+    let scripts: Vec<String> = names
+        .iter()
+        .map(|name| format!(r#""{name}":{{{}}}"#, whole("").replace(r#""python""#, r#""ruby""#)))
+        .collect();
+    let paths: Vec<&str> = names.iter().map(String::as_str).collect();
+    let many = tree(&paths, &format!(r#"{{"scripts":{{{}}}}}"#, scripts.join(",")));
+    assert_eq!(codes(&many, Rules::Strict), ["runtime_unusual"]);
+}
+
+#[test]
 fn the_shape_of_the_file_is_checked() {
     for (text, code) in [
         ("", "invalid_json"),

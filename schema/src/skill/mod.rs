@@ -24,7 +24,9 @@ mod report;
 mod requires;
 mod resolve;
 mod run;
+mod run_files;
 mod schema;
+mod shell;
 mod template;
 mod tool;
 mod yaml;
@@ -34,6 +36,7 @@ pub use content::HIDDEN_CHARACTER;
 pub use parse::parse;
 pub use programs::programs;
 pub use resolve::{Answer, Call, ResolveError, resolve};
+pub use run_files::run_files;
 
 use serde::{Deserialize, Serialize};
 

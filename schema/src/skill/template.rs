@@ -6,7 +6,7 @@ use super::fence::Fence;
 use super::lines::{Keyed, line_value};
 use super::param::Declared;
 use super::report::{Place, Report};
-use super::run;
+use super::{run, shell};
 use crate::diagnostic::{Diagnostic, escape};
 
 /// The words of `run`, each with its place.
@@ -40,7 +40,9 @@ pub(super) fn read(
         items(keyed, whose, report)?
     } else {
         let line = line_value(keyed, whose, report);
-        words(line, keyed.value_place)
+        let words = words(line, keyed.value_place);
+        shell::warn(&words, whose, report);
+        words
     };
     match words.first() {
         Some((word, _)) if !word.trim().is_empty() => Some(Template { words }),

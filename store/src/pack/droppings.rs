@@ -21,8 +21,9 @@ const NEVER_PACKED: [Pattern; 6] = [
 ];
 
 /// Caches and the like: not packed unless `.skillignore` takes them back with `!`.
-const DROPPINGS: [Pattern; 18] = [
+const DROPPINGS: [Pattern; 22] = [
     Pattern::Name(".ds_store"),
+    Pattern::Name(".idea"),
     Pattern::Name(".ipynb_checkpoints"),
     Pattern::Name(".mypy_cache"),
     Pattern::Name(".nox"),
@@ -30,11 +31,14 @@ const DROPPINGS: [Pattern; 18] = [
     Pattern::Name(".ruff_cache"),
     Pattern::Name(".tox"),
     Pattern::Name(".venv"),
+    Pattern::Name(".vscode"),
     Pattern::Name("__macosx"),
     Pattern::Name("__pycache__"),
     Pattern::Name("desktop.ini"),
     Pattern::Name("node_modules"),
     Pattern::Name("thumbs.db"),
+    Pattern::Suffix(".bak"),
+    Pattern::Suffix(".orig"),
     Pattern::Suffix(".pyc"),
     Pattern::Suffix(".pyo"),
     Pattern::Suffix(".swo"),
@@ -66,7 +70,18 @@ mod tests {
 
     #[test]
     fn droppings_are_told_by_name_and_by_end() {
-        for name in ["__pycache__", ".DS_Store", "node_modules", "Node_Modules", "a.pyc", "a.md~"] {
+        for name in [
+            "__pycache__",
+            ".DS_Store",
+            "node_modules",
+            "Node_Modules",
+            "a.pyc",
+            "a.md~",
+            ".idea",
+            ".vscode",
+            "a.bak",
+            "a.md.orig",
+        ] {
             assert!(is_dropping(name), "{name}");
         }
         for name in [".pyc", "~", "pycache", "modules", ".github", ".env", "a.py", ".gitignore"] {

@@ -111,7 +111,9 @@ fn plan(tree: &dyn Tree, options: &PackOptions) -> Result<Derived, Faults> {
 
     let mut derived =
         derive(&ChosenTree::new(tree, &files), files.clone(), &identity, Rules::Strict)?;
-    for warning in told.into_iter().chain(diagnostics) {
+    let is_packed = |path: &SkillPath| files.binary_search_by(|file| file.path.cmp(path)).is_ok();
+    let unfound = skill::run_files(&derived.skill.file, tree, &is_packed);
+    for warning in told.into_iter().chain(diagnostics).chain(unfound) {
         if !derived.warnings.contains(&warning) {
             derived.warnings.push(warning);
         }

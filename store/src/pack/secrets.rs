@@ -146,7 +146,10 @@ impl Finding {
     pub(super) fn diagnostic(&self, path: &SkillPath, allowed: bool) -> Diagnostic {
         let Self { what, line } = self;
         let one = if allowed {
-            Diagnostic::warning("secret_packed", format!("`{path}` holds {what} and is packed"))
+            Diagnostic::warning(
+                "secret_packed",
+                format!("`{path}` is packed, though it seems to hold {what}"),
+            )
         } else {
             let message = format!("`{path}` holds what looks like {what}");
             Diagnostic::error("secret_found", message).with_hint(
@@ -185,13 +188,13 @@ pub(super) fn find(path: &SkillPath, start: &[u8]) -> Vec<Finding> {
 fn secret_file(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     if SECRET_FILES.contains(&name.as_str()) {
-        return Some("secrets, by its name");
+        return Some("secrets (by its name)");
     }
     if let Some(end) = name.strip_prefix(".env.") {
         let is_shown = end.split(['.', '-', '_']).any(|part| SHOWN_ENDS.contains(&part));
-        return (!is_shown).then_some("secrets, by its name");
+        return (!is_shown).then_some("secrets (by its name)");
     }
-    SECRET_ENDS.iter().any(|end| name.ends_with(end)).then_some("private keys, by its name")
+    SECRET_ENDS.iter().any(|end| name.ends_with(end)).then_some("private keys (by its name)")
 }
 
 /// Whether a private key starts on the first of `lines`: its PEM header, and base64 soon after.
