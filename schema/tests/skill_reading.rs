@@ -31,6 +31,22 @@ fn has(diagnostics: &[Diagnostic], code: &str) -> bool {
 }
 
 #[test]
+fn a_fault_of_the_file_hides_no_missing_include() {
+    for frontmatter in [
+        "skill: s\nincludes: ../up.py, gone.py, there.py",
+        "skill: s\nincludes: [/abs.py, gone.py]",
+        "includes: gone.py",
+    ] {
+        let source = skill_md(frontmatter, "");
+        let tree = tree(&[("SKILL.md", &source), ("there.py", "")]);
+        let faults = read(&tree).unwrap_err();
+        let codes: Vec<&str> = faults.diagnostics().iter().map(|one| &*one.code).collect();
+        assert_eq!(codes.iter().filter(|code| **code == "include_missing").count(), 1, "{codes:?}");
+        assert!(codes.len() > 1, "{codes:?}");
+    }
+}
+
+#[test]
 fn includes_expand_to_sorted_files_each_once() {
     let files = [
         ("a.py", ""),

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use skillpkg_schema::Diagnostic;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::skill::SkillFile;
+use skillpkg_schema::{Diagnostic, SkillName};
 
 /// Most characters of a name.
 const MAX_NAME: usize = 64;
@@ -19,7 +19,8 @@ pub(crate) fn check(file: &SkillFile, directory: &Path) -> Vec<Diagnostic> {
         told.push(Diagnostic::warning(code, message).in_file("SKILL.md").with_hint(hint));
     };
     let name = &file.name;
-    if !is_name(name) {
+    // A name that is not even one of ours is told already.
+    if !is_name(name) && name.parse::<SkillName>().is_ok() {
         let message = format!("`{}` is not a name that agents take", escape(name));
         let hint = format!("use lowercase letters, digits and single `-`, at most {MAX_NAME}");
         warn("agent_name", message, hint);

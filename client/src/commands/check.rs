@@ -7,7 +7,7 @@ use skillpkg::Error;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::skill::{self, Dialect, Rules, Skill, SkillFile};
 use skillpkg_schema::{Diagnostic, Faults, QualifiedName, Severity, SkillName, SkillPath, Version};
-use skillpkg_store::pack::{PackOptions, Packing, chosen_files};
+use skillpkg_store::pack::{PackOptions, Packing, chosen_files, version_missing};
 
 use crate::commands::{agent_rules, subject};
 use crate::context::Context;
@@ -112,33 +112,11 @@ pub(crate) fn stand_in(file: &SkillFile) -> PackOptions {
     PackOptions { name: name.map(QualifiedName::from), version, allow_secrets: false }
 }
 
-/// Warns of a name or a version with which the skill cannot be published as it is.
-fn identity(file: &SkillFile) -> Vec<Diagnostic> {
-    let mut told = Vec::new();
-    if let Err(error) = file.name.parse::<SkillName>() {
-        told.push(
-            Diagnostic::warning("name_not_publishable", error.to_string())
-                .with_hint("it can be published with `--name`"),
-        );
-    }
-    match file.version.as_deref().map(Version::parse_lenient) {
-        Some(Ok(_)) => {}
-        Some(Err(error)) => told.push(
-            Diagnostic::warning("version_not_publishable", error.to_string())
-                .with_hint("it can be published with `--version`"),
-        ),
-        None => {
-            let where_to = match file.dialect {
-                Dialect::Hard => "`version: 1.0.0`",
-                Dialect::Agent => "`version: \"1.0.0\"` under `metadata`",
-            };
-            told.push(
-                Diagnostic::warning("version_missing", "the frontmatter gives no version")
-                    .with_hint(format!("write {where_to}, or publish with `--version`")),
-            );
-        }
-    }
-    told.into_iter().map(|one| one.in_file("SKILL.md")).collect()
+/// Warns of a missing version. A name or a version that cannot be published is told where it is
+/// read.
+fn identity(file: &SkillFile) -> Option<Diagnostic> {
+    let missing = version_missing(file.dialect).in_file(SkillPath::skill_file().as_str());
+    file.version.is_none().then_some(Diagnostic { severity: Severity::Warning, ..missing })
 }
 
 /// `told`, and of `warnings` those that it lacks.

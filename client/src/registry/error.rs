@@ -38,12 +38,12 @@ pub(super) enum RegistryError {
         escape(target)
     )]
     Redirect { url: String, target: String },
-    /// Not a document of ours: a proxy's or a portal's page, most likely.
+    /// Not a document of ours: another server's, a proxy's or a portal's.
     #[error(
-        "`{url}` answers with `{}` where JSON was expected: it is not a skillpkg registry, or something between answers for it",
-        escape(media_type)
+        "`{url}` does not answer like a skillpkg registry: it answers with status {status} and {}",
+        kind_of_content(media_type)
     )]
-    NotJson { url: String, media_type: String },
+    NotRegistry { url: String, status: u16, media_type: String },
     /// More than is read.
     #[error("the registry at `{url}` answers with more than {limit} bytes")]
     TooLong { url: String, limit: u64 },
@@ -77,6 +77,15 @@ pub(super) enum RegistryError {
     File { file: PathBuf, reason: String },
 }
 
+/// What a media type says of an answer.
+fn kind_of_content(media_type: &str) -> String {
+    match media_type {
+        "" => "nothing that says what it is".to_owned(),
+        "application/json" => "JSON that is none of a registry's".to_owned(),
+        other => format!("`{}`", escape(other)),
+    }
+}
+
 /// A problem's words, bounded.
 fn told(problem: &Problem) -> String {
     const LONGEST: usize = 4_000;
@@ -104,7 +113,7 @@ impl RegistryError {
             Self::Unreachable { .. } => "registry_unreachable",
             Self::Silent { .. } | Self::Slow { .. } => "registry_timeout",
             Self::Redirect { .. } => "registry_redirects",
-            Self::NotJson { .. } => "not_a_registry",
+            Self::NotRegistry { .. } => "not_a_registry",
             Self::TooLong { .. } => "answer_too_long",
             Self::TooShort { .. } => "answer_too_short",
             Self::Shape { .. } => "answer_invalid",
@@ -128,6 +137,10 @@ impl RegistryError {
                     .to_owned(),
             ),
             Self::Unreachable { .. } => Some("is it running, and is this its URL?".to_owned()),
+            Self::NotRegistry { .. } => Some(
+                "check the URL; where it is right, something between may answer for the registry"
+                    .to_owned(),
+            ),
             Self::Redirect { .. } => {
                 Some("if the registry has moved, configure its new URL".to_owned())
             }

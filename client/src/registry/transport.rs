@@ -138,7 +138,8 @@ impl Transport {
         let response = self.ask(ask).await?;
         let media_type = media_type(&response);
         if !is_json(&media_type) {
-            return Err(RegistryError::NotJson { url: self.shown(), media_type });
+            let status = response.status().as_u16();
+            return Err(RegistryError::NotRegistry { url: self.shown(), status, media_type });
         }
         let body = self.body(response, MAX_ANSWER_BYTES).await?;
         serde_json::from_slice(&body)
@@ -235,14 +236,20 @@ impl Transport {
             return Err(RegistryError::Redirect { url, target });
         }
         let retry_after = retry_after(&response);
-        if is_json(&media_type(&response)) {
+        let media_type = media_type(&response);
+        if is_json(&media_type) {
             let body = self.body(response, MAX_PROBLEM_BYTES).await?;
             if let Ok(problem) = serde_json::from_slice::<Problem>(&body) {
                 let problem = Box::new(Problem { status: status.as_u16(), ..problem });
                 return Err(RegistryError::Problem { url, problem, retry_after });
             }
         }
-        Err(RegistryError::Status { url, status: status.as_u16() })
+        let status = status.as_u16();
+        // A registry says in words of its own that it has no such route or no such skill.
+        if matches!(status, 400 | 404 | 405 | 410 | 501) {
+            return Err(RegistryError::NotRegistry { url, status, media_type });
+        }
+        Err(RegistryError::Status { url, status })
     }
 
     /// Reads a body of at most `limit` bytes that comes fast enough.

@@ -148,3 +148,34 @@ fn what_a_terminal_would_obey_never_reaches_one() {
         assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{shown:?}");
     }
 }
+
+#[test]
+fn run_lines_that_no_call_can_carry_out_are_told() {
+    let machine = Machine::new();
+    machine.write("s/m.sh", "echo hello\n");
+    machine.write(
+        "s/SKILL.md",
+        "---\nskill: s\ndescription: d\nversion: 1.0.0\n---\n\n\
+         ```tool\nid: a\ndescription: d\nrun: sh m.sh\n```\n\n\
+         ```tool\nid: b\ndescription: d\nrun: sh gone.sh > out.txt\n```\n",
+    );
+    let codes = |arguments: &[&str]| {
+        let report = machine.ok(arguments).json();
+        let diagnostics = report["skills"][0]["diagnostics"].as_array().unwrap().clone();
+        let mut codes: Vec<String> =
+            diagnostics.iter().map(|one| one["code"].as_str().unwrap().to_owned()).collect();
+        codes.sort();
+        codes
+    };
+    let wanted = ["run_file_missing", "run_file_not_packed", "run_shell_syntax"];
+    assert_eq!(codes(&["check", "s", "--json"]), wanted);
+    assert_eq!(codes(&["check", "s", "--json", "--compat"]), wanted);
+    let told = machine.ok(&["pack", "s", "--list"]).stderr;
+    assert!(told.contains("write `includes: m.sh` in the frontmatter"), "{told}");
+    machine.write(
+        "s/SKILL.md",
+        "---\nskill: s\ndescription: d\nversion: 1.0.0\nincludes: m.sh\n---\n\n\
+         ```tool\nid: a\ndescription: d\nrun: sh m.sh\n```\n",
+    );
+    assert!(codes(&["check", "s", "--json"]).is_empty());
+}

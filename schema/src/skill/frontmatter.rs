@@ -74,7 +74,13 @@ pub(super) fn divide(text: &str) -> Result<Parts<'_>, Diagnostic> {
 }
 
 /// Reads what stands between the `---` lines; [`None`] where an error was added.
-pub(super) fn read(text: &str, report: &mut Report<'_>) -> Option<Frontmatter> {
+///
+/// The includes that are in order go to `named` in either case.
+pub(super) fn read(
+    text: &str,
+    named: &mut Vec<Include>,
+    report: &mut Report<'_>,
+) -> Option<Frontmatter> {
     if text.len() > MAX_BYTES {
         report.add(
             Diagnostic::error(
@@ -102,6 +108,7 @@ pub(super) fn read(text: &str, report: &mut Report<'_>) -> Option<Frontmatter> {
     let version = version(&members, dialect, report);
     warn_of_what_is_not_published(&members, name.as_deref(), version.as_deref(), report);
     let includes = find(&members, "includes").map(|member| includes::read(member, report));
+    named.extend(includes.iter().flatten().cloned());
     if report.has_errors() {
         return None;
     }

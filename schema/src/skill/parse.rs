@@ -18,16 +18,23 @@ pub(super) struct Located {
     pub(super) references: Vec<Reference>,
 }
 
+/// A file that is refused, and the includes in it that are in order.
+pub(super) struct Refused {
+    pub(super) faults: Faults,
+    pub(super) includes: Vec<Include>,
+}
+
 /// Parses the bytes of a `SKILL.md`; `file` is what messages call it.
 ///
 /// A byte-order mark and CRLF line ends are read over. Tells every fault it finds, up to a hundred.
 pub fn parse(source: &[u8], file: &str) -> Result<SkillFile, Faults> {
-    parse_located(source, file).map(|located| located.file)
+    parse_located(source, file).map(|located| located.file).map_err(|refused| refused.faults)
 }
 
-pub(super) fn parse_located(source: &[u8], file: &str) -> Result<Located, Faults> {
+pub(super) fn parse_located(source: &[u8], file: &str) -> Result<Located, Refused> {
     let mut report = Report::new(file);
-    let read = text(source).and_then(|text| read(&text, &mut report));
+    let mut includes = Vec::new();
+    let read = text(source).and_then(|text| read(&text, &mut includes, &mut report));
     let located = match read {
         Ok(located) => located,
         Err(diagnostic) => {
@@ -35,13 +42,14 @@ pub(super) fn parse_located(source: &[u8], file: &str) -> Result<Located, Faults
             None
         }
     };
-    match located {
-        Some(mut located) => {
-            ((), located.file.warnings) = report.check(())?;
-            Ok(located)
-        }
+    let checked = match located {
+        Some(mut located) => report.check(()).map(|((), warnings)| {
+            located.file.warnings = warnings;
+            located
+        }),
         None => Err(report.into_faults()),
-    }
+    };
+    checked.map_err(|faults| Refused { faults, includes })
 }
 
 /// The text without its byte-order mark, its lines ended by `\n`.
@@ -81,9 +89,13 @@ fn end_place(text: &str) -> Place {
     Place { line: text.matches('\n').count() + 1, column: line.chars().count() + 1 }
 }
 
-fn read(text: &str, report: &mut Report<'_>) -> Result<Option<Located>, Diagnostic> {
+fn read(
+    text: &str,
+    named: &mut Vec<Include>,
+    report: &mut Report<'_>,
+) -> Result<Option<Located>, Diagnostic> {
     let parts = frontmatter::divide(text)?;
-    let frontmatter = frontmatter::read(parts.frontmatter, report);
+    let frontmatter = frontmatter::read(parts.frontmatter, named, report);
     if parts.body.trim().is_empty() {
         report.add(
             Diagnostic::error("body_empty", "there is nothing after the frontmatter")

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::content::Reference;
 use super::files::{self, Packed, PackedTree};
-use super::parse::{Located, parse_located};
+use super::parse::{Located, Refused, parse_located};
 use super::report::Report;
 use super::requires::requires;
 use super::{Rules, Skill, SkillFile, includes, programs};
@@ -27,9 +27,17 @@ impl Skill {
     /// capabilities share a name. Only files that are packed have a say, so that the skill reads
     /// the same from its archive; of an Agent Skill without `includes` that is all of `tree`.
     pub fn read(tree: &dyn Tree, rules: Rules) -> Result<Self, Faults> {
-        let located = parse_located(&skill_file(tree)?, SKILL_FILE)?;
-        let Located { file, includes, references } = located;
         let mut report = Report::new(SKILL_FILE);
+        let located = match parse_located(&skill_file(tree)?, SKILL_FILE) {
+            Ok(located) => located,
+            Err(Refused { faults, includes }) => {
+                // What the file says wrongly hides none of what is not there.
+                report.extend(faults.into_diagnostics());
+                files::included(tree, &includes, &mut report);
+                return Err(report.into_faults());
+            }
+        };
+        let Located { file, includes, references } = located;
         for warning in &file.warnings {
             report.add(warning.clone());
         }

@@ -2,7 +2,7 @@
 
 use skillpkg_schema::manifest::Identity;
 use skillpkg_schema::name::{NameError, nearest_legal};
-use skillpkg_schema::skill::SkillFile;
+use skillpkg_schema::skill::{Dialect, SkillFile};
 use skillpkg_schema::{Diagnostic, Faults, QualifiedName, SkillName, Version};
 
 use super::PackOptions;
@@ -17,7 +17,7 @@ pub(super) fn identity(file: &SkillFile, options: &PackOptions) -> Result<Identi
     };
     let version = match &options.version {
         Some(version) => Some(version.clone()),
-        None => frontmatter_version(file.version.as_deref()).map_err(&mut keep).ok(),
+        None => frontmatter_version(file).map_err(&mut keep).ok(),
     };
     let ((name, version), _) = Faults::check((name, version), faults)?;
     match (name, version) {
@@ -38,12 +38,26 @@ fn frontmatter_name(text: &str) -> Result<QualifiedName, Diagnostic> {
     })
 }
 
-fn frontmatter_version(text: Option<&str>) -> Result<Version, Diagnostic> {
-    let hint = "write `version: 1.0.0` in the frontmatter, or pack with `--version 1.0.0`";
-    let Some(text) = text else {
-        let message = "the frontmatter gives no version";
-        return Err(Diagnostic::error("version_missing", message).with_hint(hint));
-    };
-    Version::parse_lenient(text)
-        .map_err(|error| Diagnostic::error("version_refused", error.to_string()).with_hint(hint))
+/// What is told of a skill whose frontmatter gives no version: an error where it is packed.
+pub fn version_missing(dialect: Dialect) -> Diagnostic {
+    Diagnostic::error("version_missing", "the frontmatter gives no version").with_hint(format!(
+        "write {}, or pack and publish it with `--version 1.0.0`",
+        where_to_write(dialect)
+    ))
+}
+
+fn where_to_write(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Hard => "`version: 1.0.0` in the frontmatter",
+        Dialect::Agent => "`version: \"1.0.0\"` under `metadata` in the frontmatter",
+    }
+}
+
+fn frontmatter_version(file: &SkillFile) -> Result<Version, Diagnostic> {
+    let text = file.version.as_deref().ok_or_else(|| version_missing(file.dialect))?;
+    Version::parse_lenient(text).map_err(|error| {
+        let hint =
+            format!("write {}, or pack it with `--version 1.0.0`", where_to_write(file.dialect));
+        Diagnostic::error("version_refused", error.to_string()).with_hint(hint)
+    })
 }

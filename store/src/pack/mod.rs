@@ -8,4 +8,5 @@ mod plan;
 mod secrets;
 
 pub use choose::chosen_files;
+pub use identity::version_missing;
 pub use plan::{PackOptions, Packing};

@@ -48,6 +48,10 @@ async fn an_answer_that_is_no_registrys_says_so() {
     let page = "<!doctype html><title>Sign in</title>";
     for (answer, code) in [
         (Answer::new("200 OK", "text/html; charset=utf-8", page), "not_a_registry"),
+        (Answer::new("404 Not Found", "text/html", page), "not_a_registry"),
+        (Answer::new("404 Not Found", "application/json", "{\"error\":\"x\"}"), "not_a_registry"),
+        (Answer::new("501 Unsupported method ('POST')", "text/html", page), "not_a_registry"),
+        (Answer::new("405 Method Not Allowed", "text/plain", "no"), "not_a_registry"),
         (Answer::new("502 Bad Gateway", "text/html", page), "registry_failed"),
         (Answer::new("401 Unauthorized", "text/html", page), "unauthorized"),
         (Answer::json("{\"account\": 7}"), "answer_invalid"),
@@ -59,6 +63,9 @@ async fn an_answer_that_is_no_registrys_says_so() {
         let error = registry(&server).who_am_i().await.unwrap_err();
         assert_eq!(error.code, code, "{error}");
         assert!(error.message.contains(&server.url), "{error}");
+        if code == "not_a_registry" {
+            assert!(error.hint.unwrap().contains("check the URL"));
+        }
     }
 }
 
