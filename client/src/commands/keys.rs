@@ -1,6 +1,6 @@
 //! `skillpkg keys`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use skillpkg::registry::Registry;
@@ -31,6 +31,27 @@ pub(crate) enum Action {
         /// A PEM file of a private or a public key
         file: Option<PathBuf>,
     },
+    /// Write the public key that this machine signs with, to give to others
+    #[command(after_help = "Example: skillpkg keys export -o ada.pem")]
+    Export {
+        /// A new file; stdout where absent
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Trust a key of somebody else: archives that it signed are installed without a registry
+    #[command(after_help = "Example: skillpkg keys trust ada.pem
+
+Compare the id that it prints with the one that the author tells you.")]
+    Trust {
+        /// A PEM file of a public or a private key; only the public half is kept
+        file: PathBuf,
+    },
+    /// Trust a key no more
+    #[command(after_help = "Example: skillpkg keys distrust 3b6a27bcceb6a42d")]
+    Distrust {
+        /// The key's id, or enough of its first digits
+        id: String,
+    },
     /// Revoke a key of the account
     #[command(after_help = "Example: skillpkg keys revoke 3b6a27bcceb6a42d")]
     Revoke {
@@ -44,6 +65,9 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     match arguments.action.unwrap_or(Action::List) {
         Action::List => list(context).await,
         Action::Add { file } => add(context, file).await,
+        Action::Export { output } => export(context, output),
+        Action::Trust { file } => trust(context, &file),
+        Action::Distrust { id } => distrust(context, &id),
         Action::Revoke { id } => revoke(context, &id).await,
     }
 }
@@ -72,6 +96,14 @@ async fn list(context: &Context) -> Result<u8, Error> {
     if local.is_empty() {
         lines.push("  none; `skillpkg keygen` makes one".to_owned());
     }
+    let (trusted, broken) = keys::trusted(&context.settings.home)?;
+    for error in &broken {
+        context.output.warn(&error.to_string());
+    }
+    if !trusted.is_empty() {
+        lines.push("Trusted:".to_owned());
+        lines.extend(trusted.iter().map(|key| format!("  {}", key.public.id())));
+    }
     match &account {
         Some(keys) => {
             lines.push("Of the account:".to_owned());
@@ -95,7 +127,11 @@ async fn list(context: &Context) -> Result<u8, Error> {
             })
         })
         .collect();
-    context.output.json(&json!({ "local": local, "account": account }))?;
+    let trusted: Vec<_> = trusted
+        .iter()
+        .map(|key| json!({ "id": key.public.id(), "path": key.path.to_string_lossy() }))
+        .collect();
+    context.output.json(&json!({ "local": local, "trusted": trusted, "account": account }))?;
     Ok(0)
 }
 
@@ -112,6 +148,47 @@ async fn add(context: &Context, file: Option<PathBuf>) -> Result<u8, Error> {
     let key = account::registry_with_token(context)?.add_key(&public).await?;
     context.output.talk(&format!("Registered key {} with the account.", key.id));
     context.output.json(&key)?;
+    Ok(0)
+}
+
+fn export(context: &Context, path: Option<PathBuf>) -> Result<u8, Error> {
+    let public = match keys::public_key(&keys::signing_path(&context.settings)) {
+        Ok(public) => public,
+        Err(_) => keys::signing_key(&context.settings)?.public(),
+    };
+    match &path {
+        Some(path) => {
+            keys::export(path, &public)?;
+            let shown = escape(&path.to_string_lossy());
+            context.output.talk(&format!("Wrote the public key {} to `{shown}`.", public.id()));
+        }
+        None => context.output.text(public.to_pem().trim_end())?,
+    }
+    context.output.json(&json!({
+        "id": public.id(),
+        "public_key": public.to_pem(),
+        "path": path.as_ref().map(|path| path.to_string_lossy()),
+    }))?;
+    Ok(0)
+}
+
+fn trust(context: &Context, file: &Path) -> Result<u8, Error> {
+    let public = keys::public_key(file)?;
+    let path = keys::trust(&context.settings.home, &public)?;
+    context.output.talk(&format!(
+        "Trusted key {}: what it signed is installed from files too. `skillpkg keys distrust {}` \
+         ends that.",
+        public.id(),
+        public.id().short()
+    ));
+    context.output.json(&json!({ "id": public.id(), "path": path.to_string_lossy() }))?;
+    Ok(0)
+}
+
+fn distrust(context: &Context, digits: &str) -> Result<u8, Error> {
+    let id = keys::distrust(&context.settings.home, digits)?;
+    context.output.talk(&format!("Key {id} is trusted no more."));
+    context.output.json(&json!({ "id": id, "trusted": false }))?;
     Ok(0)
 }
 

@@ -209,12 +209,15 @@ async fn ask_of_keys(
     }
 }
 
-/// The keys that are known on this machine: those of its user, and those that were seen before.
+/// The keys that are known on this machine: those of its user, those that the user trusts, and
+/// those that were seen before.
 fn local_keys(session: &Session<'_>, signers: &Signers) -> Vec<Candidate> {
     let own = keys::list(&session.settings.home).map(|(keys, _)| keys).unwrap_or_default();
+    let trusted = keys::trusted(&session.settings.home).map(|(keys, _)| keys).unwrap_or_default();
     let given = session.settings.key.as_deref().and_then(|path| keys::public_key(path).ok());
     let mut candidates: Vec<Candidate> = Vec::new();
-    let all = own.into_iter().map(|key| key.public).chain(given).chain(signers.keys());
+    let all =
+        own.into_iter().chain(trusted).map(|key| key.public).chain(given).chain(signers.keys());
     for key in all {
         if !candidates.iter().any(|candidate| candidate.key == key) {
             candidates.push(Candidate::local(key));

@@ -2,12 +2,13 @@
 //! seen first.
 
 use skillpkg_schema::diagnostic::escape;
-use skillpkg_schema::signature::{Envelope, KeyId, PublicKey, verify_release};
+use skillpkg_schema::signature::{Envelope, KeyId, PublicKey, ReleaseError, verify_release};
 use skillpkg_schema::wire::Document;
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 use url::Url;
 
 use super::attend::Attendant;
+use crate::keys::UNKNOWN_KEY_HINT;
 use crate::revocation::Revocation;
 use crate::state::{Pinned, Signers};
 use crate::{Error, Kind};
@@ -66,8 +67,11 @@ pub(super) fn vouching(
         let message = format!("`{name}@{version}`: {reason}");
         Error::new(Kind::Verification, "signature_refused", message)
     };
-    let mut verified = verify_release(envelope, name, version, address, &keys)
-        .map_err(|error| refused(error.to_string()))?;
+    let mut verified =
+        verify_release(envelope, name, version, address, &keys).map_err(|error| match error {
+            ReleaseError::UnknownKey(_) => refused(error.to_string()).with_hint(UNKNOWN_KEY_HINT),
+            _ => refused(error.to_string()),
+        })?;
     let revoked = candidates.iter().filter_map(|one| Some((one.key.id(), one.revoked.as_ref()?)));
     let revoked: Vec<(KeyId, &Revocation)> =
         revoked.filter(|(_, revocation)| !revocation.allows(address)).collect();

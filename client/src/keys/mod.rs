@@ -1,5 +1,10 @@
 //! Signing keys on this machine: PKCS#8 PEM files, read and written by their owner alone.
 
+mod trusted;
+
+pub(crate) use trusted::UNKNOWN_KEY_HINT;
+pub use trusted::{distrust, export, trust, trusted};
+
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -73,15 +78,18 @@ pub fn generate(path: &Path) -> Result<PublicKey, Error> {
 
 /// The keys beneath a home, sorted by path, and what is wrong with each file that holds none.
 pub fn list(home: &Path) -> Result<(Vec<LocalKey>, Vec<Error>), Error> {
-    let directory = home.join("keys");
-    let entries = match std::fs::read_dir(&directory) {
+    in_directory(&home.join("keys"))
+}
+
+fn in_directory(directory: &Path) -> Result<(Vec<LocalKey>, Vec<Error>), Error> {
+    let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
-        Err(error) => return Err(unreadable(&directory, &error.to_string())),
+        Err(error) => return Err(unreadable(directory, &error.to_string())),
     };
     let mut paths = Vec::new();
     for entry in entries {
-        let path = entry.map_err(|error| unreadable(&directory, &error.to_string()))?.path();
+        let path = entry.map_err(|error| unreadable(directory, &error.to_string()))?.path();
         if path.extension().is_some_and(|extension| extension == "pem") {
             paths.push(path);
         }

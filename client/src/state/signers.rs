@@ -63,6 +63,11 @@ impl Signers {
     pub fn keep(&mut self, key: &PublicKey) {
         self.keys.insert(key.id().to_string(), SignerKeyPem(key.to_pem()));
     }
+
+    /// Forgets a public key; who is pinned stays pinned.
+    pub fn forget(&mut self, key: &KeyId) {
+        self.keys.remove(&key.to_string());
+    }
 }
 
 impl Signers {

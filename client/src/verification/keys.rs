@@ -19,11 +19,12 @@ pub(super) struct KeyRing {
 }
 
 impl KeyRing {
-    /// The keys that this machine has seen or made.
+    /// The keys that this machine has seen or made, and those that its user trusts.
     pub(super) fn read(settings: &Settings, state: &State) -> Result<Self, Error> {
         // A key file that cannot be read is for `skillpkg keys` to tell.
         let (own, _) = keys::list(&settings.home)?;
-        let own = own.into_iter().map(|key| key.public).collect();
+        let (trusted, _) = keys::trusted(&settings.home)?;
+        let own = own.into_iter().chain(trusted).map(|key| key.public).collect();
         Ok(Self { signers: state.signers()?, own })
     }
 

@@ -66,7 +66,7 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// Which problem of its kind it is, stable and in `snake_case`, where that matters:
-    /// `signer_revoked`.
+    /// `signer_revoked`, `signer_unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
 }

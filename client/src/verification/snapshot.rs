@@ -2,12 +2,13 @@
 
 use skillpkg_schema::ContentAddress;
 use skillpkg_schema::manifest::verify_derived;
-use skillpkg_schema::signature::{Envelope, KeyId, verify_release};
+use skillpkg_schema::signature::{Envelope, KeyId, ReleaseError, verify_release};
 use skillpkg_store::content::{Store, StoreError, Stored};
 
 use super::keys::{of_registry, registry_of};
 use super::{Problem, ProblemKind, Report, Subject, Verifier};
 use crate::Error;
+use crate::keys::UNKNOWN_KEY_HINT;
 use crate::revocation::Revocation;
 
 impl Verifier<'_> {
@@ -150,6 +151,10 @@ impl Verifier<'_> {
             |detail| Problem::new(&subject.name, ProblemKind::Signature, "").with_detail(detail);
         let Subject { name, version, address, key, .. } = subject;
         let problem = match verify_release(envelope, name, version, address, &known) {
+            Err(error @ ReleaseError::UnknownKey(_)) => Some(Problem {
+                code: Some("signer_unknown"),
+                ..problem(format!("{error}; {UNKNOWN_KEY_HINT}"))
+            }),
             Err(error) => Some(problem(error.to_string())),
             Ok(verified) => {
                 let reason = |id: &KeyId| {

@@ -54,3 +54,70 @@ fn a_revoked_key_vouches_for_what_was_published_with_it_and_for_nothing_else() {
     assert!(told.stderr.contains("revoked is not known"), "{}", told.stderr);
     fresh.run(&["verify", "--offline"]).succeeded();
 }
+
+#[test]
+fn a_file_installs_without_a_registry_where_its_key_is_trusted() {
+    let context = TestContext::new();
+    let author = context.author("ada");
+    let archive = pack(&author, "waitlist", "1.0.0");
+    let archive = archive.to_str().unwrap();
+    let mut machine = context.machine("reader");
+    machine.registry = None;
+    let refused = machine.run(&["install", archive, "-y", "--json"]).ended_with(3);
+    assert_eq!(refused.error_code(), "signature_refused");
+    assert!(refused.stderr.contains("skillpkg keys trust"), "{}", refused.stderr);
+    let verified = machine.run(&["verify", archive]).ended_with(3);
+    assert!(verified.stdout.contains("skillpkg keys trust"), "{}", verified.stdout);
+
+    let public = author.project.join("ada.pem");
+    let public = public.to_str().unwrap();
+    author.run(&["keys", "export", "-o", public]).succeeded();
+    author.run(&["keys", "export", "-o", public]).ended_with(1);
+    let printed = author.run(&["keys", "export"]).succeeded().stdout;
+    assert_eq!(printed, std::fs::read_to_string(public).unwrap());
+    assert!(printed.contains("PUBLIC KEY"), "{printed}");
+    let id = machine.json(&["keys", "trust", public])["id"].as_str().unwrap().to_owned();
+    assert_eq!(id, key_id(&author));
+    assert_eq!(machine.json(&["keys"])["trusted"][0]["id"], id.as_str());
+
+    machine.run(&["verify", archive]).succeeded();
+    machine.run(&["install", archive, "-y"]).succeeded();
+    machine.run(&["verify"]).succeeded();
+    machine.run(&["keys", "distrust", &id[..12]]).succeeded();
+    machine.run(&["verify", archive]).ended_with(3);
+}
+
+#[test]
+fn a_project_with_a_file_is_synced_on_a_machine_that_trusts_its_key_and_to_nothing_else() {
+    let context = TestContext::new();
+    let author = context.author("ada");
+    let archive = pack(&author, "waitlist", "1.0.0");
+    std::fs::create_dir(author.project.join("vendor")).unwrap();
+    let place = "vendor/waitlist.skill.tar.zst";
+    std::fs::rename(archive, author.project.join(place)).unwrap();
+    author.run(&["install", &format!("./{place}"), "-y"]).succeeded();
+    author.run(&["keys", "export", "-o", "ada.pem"]).succeeded();
+
+    let mut machine = context.machine("ci");
+    machine.registry = None;
+    std::fs::create_dir(machine.project.join("vendor")).unwrap();
+    for name in ["skillpkg.toml", "skillpkg.lock", "ada.pem", place] {
+        std::fs::copy(author.project.join(name), machine.project.join(name)).unwrap();
+    }
+    machine.run(&["sync", "--frozen", "-y"]).ended_with(3);
+    machine.run(&["keys", "trust", "ada.pem"]).succeeded();
+    machine.run(&["sync", "--frozen", "-y"]).succeeded();
+    assert_eq!(machine.read(".agents/skills/waitlist/NOTES.md"), "1.0.0");
+
+    // Another archive of the same signer is not the one of the lockfile.
+    let other = pack(&author, "waitlist", "1.0.1");
+    let third = context.machine("third");
+    std::fs::create_dir(third.project.join("vendor")).unwrap();
+    for name in ["skillpkg.toml", "skillpkg.lock"] {
+        std::fs::copy(author.project.join(name), third.project.join(name)).unwrap();
+    }
+    std::fs::copy(other, third.project.join(place)).unwrap();
+    third.run(&["keys", "trust", author.project.join("ada.pem").to_str().unwrap()]).succeeded();
+    let refused = third.run(&["sync", "--frozen", "-y", "--json"]).ended_with(3);
+    assert_eq!(refused.error_code(), "archive_other_snapshot");
+}
