@@ -7,13 +7,14 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use skillpkg::project::ProjectDirectory;
 use skillpkg::registry::Registry;
+use skillpkg::settings::registry_text;
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::{escape, nearest};
 use skillpkg_schema::limits::MAX_UNPACKED_BYTES;
 use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, Reference, Requirement};
 use skillpkg_store::content::{Store, StoreError};
 
-use crate::commands::show;
+use crate::commands::{absent, show};
 use crate::context::Context;
 use crate::output;
 
@@ -52,6 +53,11 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
             registry.map(|choice| Registry::chosen(&context.settings, choice)).transpose()?;
         return print(context, &store, registry.as_ref(), &address).await;
     }
+    if looks_like_address(&what)
+        && let Err(error) = what.parse::<ContentAddress>()
+    {
+        return Err(Error::new(Kind::Usage, "invalid_address", error.to_string()));
+    }
     let reference: Reference =
         what.parse().map_err(|error: skillpkg_schema::reference::ReferenceError| {
             Error::new(Kind::Usage, "invalid_reference", error.to_string())
@@ -70,6 +76,13 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     };
     let entry = manifest.file(&path).ok_or_else(|| no_file(&manifest, &path))?;
     print(context, &store, registry.as_ref(), &entry.sha256.address()).await
+}
+
+/// Whether a text is meant as an address: no skill's name holds a colon.
+fn looks_like_address(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(algorithm, _)| {
+        matches!(algorithm.to_ascii_lowercase().as_str(), "sha256" | "blake3")
+    })
 }
 
 /// The manifest of the skill as this machine has it: what the project or the user locks, or exactly
@@ -113,9 +126,7 @@ fn locked(
 /// The manifest of the skill as its registry has it, re-hashed.
 async fn there(registry: &Registry, reference: &Reference) -> Result<Manifest, Error> {
     let Some(document) = registry.document(&reference.name).await? else {
-        let message = format!("there is no skill `{}`", reference.name);
-        return Err(Error::new(Kind::Failed, "skill_not_found", message)
-            .with_hint("`skillpkg search` finds skills by words"));
+        return Err(absent::skill(registry, &reference.name).await);
     };
     let entry = show::pick(&document, reference.requirement.as_ref())?;
     let manifest = registry.manifest(&entry.address).await?;
@@ -178,7 +189,10 @@ async fn print(
         return Err(Error::from(absent).with_hint("`--registry` names one that may have it"));
     };
     let bytes = match registry.blob(address, MAX_UNPACKED_BYTES).await {
-        Err(error) if error.code == "not_found" => registry.manifest(address).await?.to_bytes(),
+        Err(error) if error.code == "not_found" => {
+            let manifest = registry.manifest(address).await;
+            manifest.map_err(|error| nothing_there(error, registry, address))?.to_bytes()
+        }
         other => other?.to_vec(),
     };
     if !address.matches(&bytes) {
@@ -186,6 +200,17 @@ async fn print(
         return Err(Error::new(Kind::Verification, "digest_mismatch", message));
     }
     tell(context, address, &bytes)
+}
+
+/// Where the registry has no such bytes, says which.
+fn nothing_there(error: Error, registry: &Registry, address: &ContentAddress) -> Error {
+    if error.code != "not_found" {
+        return error;
+    }
+    let url = registry_text(registry.url());
+    let message = format!("{url} has nothing with the address {address} that you may read");
+    Error { message, ..error }
+        .with_hint("`skillpkg show` and `skillpkg inspect` tell the addresses of a skill")
 }
 
 fn tell(context: &Context, address: &ContentAddress, bytes: &[u8]) -> Result<u8, Error> {

@@ -22,11 +22,19 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
     let path = arguments.output.unwrap_or_else(|| keys::default_path(&context.settings.home));
     let public = keys::generate(&path)?;
     let shown = path.to_string_lossy();
+    let is_default = path == keys::signing_path(&context.settings);
     context.output.talk(&format!(
         "Made a signing key in `{}`. Keep a copy of it: who loses it signs with another, which \
          everybody is told.",
         escape(&shown)
     ));
+    if !is_default {
+        context.output.talk(&format!(
+            "`skillpkg keys add {0}` registers it with your account, and `SKILLPKG_KEY={0}` signs \
+             with it.",
+            escape(&shown)
+        ));
+    }
     context.output.text(&public.id().to_string())?;
     context.output.json(&json!({
         "id": public.id(),

@@ -89,7 +89,7 @@ async fn list(context: &Context) -> Result<u8, Error> {
     };
     let mut lines = vec!["On this machine:".to_owned()];
     for key in &local {
-        let signs = if key.path == signing { "  (signs)" } else { "" };
+        let signs = if key.path == signing { signs(key, account.as_deref()) } else { "" };
         let path = key.path.to_string_lossy();
         lines.push(format!("  {}  {}{signs}", key.public.id(), escape(&path)));
     }
@@ -135,6 +135,19 @@ async fn list(context: &Context) -> Result<u8, Error> {
     Ok(0)
 }
 
+/// What is told of the key that is signed with.
+fn signs(key: &keys::LocalKey, account: Option<&[Key]>) -> &'static str {
+    let Some(known) = account else { return "  (signs)" };
+    match known.iter().find(|known| known.id == key.public.id()) {
+        Some(known) if known.revoked.is_some() => {
+            "  (signs, and is revoked: nothing it signs is taken)"
+        }
+        Some(_) => "  (signs)",
+        None if known.is_empty() => "  (signs; the first publish registers it)",
+        None => "  (signs, and is not registered: `skillpkg keys add`)",
+    }
+}
+
 fn account_line(key: &Key) -> String {
     let revoked = key.revoked.as_deref().map(|when| format!("  revoked {}", escape(when)));
     format!("  {}  added {}{}", key.id, escape(&key.added), revoked.unwrap_or_default())
@@ -145,8 +158,15 @@ async fn add(context: &Context, file: Option<PathBuf>) -> Result<u8, Error> {
         Some(file) => keys::public_key(&file)?,
         None => keys::signing_key(&context.settings)?.public(),
     };
-    let key = account::registry_with_token(context)?.add_key(&public).await?;
-    context.output.talk(&format!("Registered key {} with the account.", key.id));
+    let registry = account::registry_with_token(context)?;
+    let before = registry.keys().await?.keys;
+    let key = registry.add_key(&public).await?;
+    let told = if before.iter().any(|known| known.id == key.id) {
+        format!("Key {} was registered with the account already: nothing changed.", key.id)
+    } else {
+        format!("Registered key {} with the account.", key.id)
+    };
+    context.output.talk(&told);
     context.output.json(&key)?;
     Ok(0)
 }
@@ -197,6 +217,20 @@ async fn revoke(context: &Context, id: &str) -> Result<u8, Error> {
     let key = find(&registry, id).await?;
     registry.revoke_key(&key.id).await?;
     context.output.talk(&format!("Revoked key {}: nothing it signs from now on is taken.", key.id));
+    let left = registry.keys().await?.keys;
+    if left.iter().all(|key| key.revoked.is_some()) {
+        context.output.warn(&format!(
+            "the account has no usable key left, and cannot publish: {}",
+            keys::SIGN_WITH_ANOTHER
+        ));
+    } else if keys::public_key(&keys::signing_path(&context.settings))
+        .is_ok_and(|signing| signing.id() == key.id)
+    {
+        context.output.warn(&format!(
+            "this machine still signs with it: `SKILLPKG_KEY=FILE` signs with another, or {}",
+            keys::SIGN_WITH_ANOTHER
+        ));
+    }
     context.output.json(&json!({ "id": key.id, "revoked": true }))?;
     Ok(0)
 }

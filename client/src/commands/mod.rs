@@ -1,5 +1,6 @@
 //! The commands: one a file.
 
+mod absent;
 mod account;
 mod activate;
 mod agent_rules;
@@ -29,6 +30,7 @@ mod pack;
 mod packed;
 mod packing;
 mod publish;
+mod rehearsal;
 mod remove;
 mod resolve;
 mod search;

@@ -6,7 +6,7 @@ use skillpkg::{Error, Kind};
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::diagnostic::escape;
 
-use crate::commands::account;
+use crate::commands::{absent, account};
 use crate::context::Context;
 
 /// Tell, add or remove who may publish a skill.
@@ -46,25 +46,36 @@ pub(crate) enum Action {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let (name, owners) = match arguments.action {
+    let (registry, name, owners) = match arguments.action {
         Action::List { name } => {
             let name = read_name(&name)?;
-            let owners = Registry::for_settings(&context.settings, &name)?.owners(&name).await?;
-            (name, owners)
+            let registry = Registry::for_settings(&context.settings, &name)?;
+            let owners = registry.owners(&name).await;
+            (registry, name, owners)
         }
         Action::Add { name, account } => {
             let name = read_name(&name)?;
-            let owners = account::registry_of(context, &name)?.add_owner(&name, &account).await?;
-            context.output.talk(&format!("{} is an owner of {name}.", escape(&account)));
-            (name, owners)
+            let registry = account::registry_of(context, &name)?;
+            let owners = registry.add_owner(&name, &account).await;
+            if owners.is_ok() {
+                context.output.talk(&format!("{} is an owner of {name}.", escape(&account)));
+            }
+            (registry, name, owners)
         }
         Action::Remove { name, account } => {
             let name = read_name(&name)?;
             let registry = account::registry_of(context, &name)?;
-            let owners = registry.remove_owner(&name, &account).await?;
-            context.output.talk(&format!("{} is no longer an owner of {name}.", escape(&account)));
-            (name, owners)
+            let owners = registry.remove_owner(&name, &account).await;
+            if owners.is_ok() {
+                let account = escape(&account);
+                context.output.talk(&format!("{account} is no longer an owner of {name}."));
+            }
+            (registry, name, owners)
         }
+    };
+    let owners = match owners {
+        Ok(owners) => owners,
+        Err(error) => return Err(absent::explain(error, &registry, &name, None).await),
     };
     let lines: Vec<String> = owners.owners.iter().map(|owner| escape(owner)).collect();
     context.output.text(&lines.join("\n"))?;

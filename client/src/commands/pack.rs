@@ -47,13 +47,8 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
             .in_file(target.to_string_lossy())
     })?;
     let shown = ShownArchive::new(plan.manifest(), &archive, &target);
-    context.output.talk(&format!(
-        "Packed {} {} ({} files), signed with key {}.",
-        shown.name,
-        shown.version,
-        plan.manifest().files.len(),
-        key.public().id().short()
-    ));
+    let signed = format!("Signed with key {}.", key.public().id().short());
+    context.output.talk(&format!("{} {signed}", packing::tell(plan.manifest())));
     context.output.text(&escape(&shown.path))?;
     context.output.json(&shown)?;
     Ok(0)

@@ -75,9 +75,26 @@ pub(crate) fn plan(
     let packing = Packing::plan(directory, options)?;
     context.output.warn_all(packing.warnings());
     for file in &packing.manifest().files {
-        context.output.detail(&format!("  {} ({} bytes)", file.path, file.size));
+        context.output.detail(&format!("  {} ({})", file.path, counted(file.size, "byte")));
     }
     Ok(packing)
+}
+
+/// How much a manifest holds, for a person to see what should not be in it.
+pub(crate) fn tell(manifest: &Manifest) -> String {
+    let bytes: u64 = manifest.files.iter().map(|file| file.size).sum();
+    format!(
+        "Packed {} {}: {} of {}.",
+        manifest.name,
+        manifest.version,
+        counted(manifest.files.len() as u64, "file"),
+        counted(bytes, "byte")
+    )
+}
+
+/// `1 file`, `2 files`.
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// Signs a plan and writes its archive to a file.

@@ -15,6 +15,7 @@ use skillpkg_schema::wire::PublishAnswer;
 use skillpkg_store::archive::Sink;
 
 use crate::commands::packing::{self, ShownArchive};
+use crate::commands::rehearsal::{self, Outcome, Release};
 use crate::commands::{PackingArguments, packed};
 use crate::context::Context;
 
@@ -24,7 +25,7 @@ use crate::context::Context;
 pub(crate) struct Arguments {
     #[command(flatten)]
     packing: PackingArguments,
-    /// Do everything but upload
+    /// Do everything but upload, and ask the registry whether it would take it
     #[arg(long)]
     dry_run: bool,
 }
@@ -50,6 +51,9 @@ struct Published {
     key_registered: Option<KeyId>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
+    /// Of a dry run: whether the registry was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<bool>,
 }
 
 /// Runs it; answers with the exit code.
@@ -62,13 +66,30 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     };
     let archive = ShownArchive::new(&ready.manifest, &ready.archive, &source);
     let (name, version) = (&ready.manifest.name, &ready.manifest.version);
+    context.output.talk(&packing::tell(&ready.manifest));
     if arguments.dry_run {
+        let release = Release {
+            manifest: &ready.manifest,
+            address: archive.address,
+            key: ready.key.as_ref(),
+        };
+        let outcome = rehearsal::ask(context, &release).await?;
         let registry = context.settings.registry_for(name).ok();
         let registry = registry.map(|choice| registry_text(&choice.url).to_owned());
-        let at = registry.as_deref().map_or_else(String::new, |url| format!(" to {url}"));
-        context
-            .output
-            .talk(&format!("{name} {version} is ready to publish{at}: nothing was sent."));
+        let asked = match outcome {
+            Outcome::Ready(told) => {
+                let ready = format!("{name} {version} is ready to publish, and nothing was sent.");
+                context.output.talk(&format!("{ready}\n{told}."));
+                true
+            }
+            Outcome::NotAsked(reason) => {
+                context.output.talk(&format!(
+                    "{name} {version} is packed and signed, and nothing was sent. Whether it may \
+                     be published was not asked: {reason}."
+                ));
+                false
+            }
+        };
         let (log_index, created, key_registered, dry_run) = (None, false, None, true);
         context.output.json(&Published {
             archive,
@@ -77,6 +98,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
             created,
             key_registered,
             dry_run,
+            asked: Some(asked),
         })?;
         return Ok(0);
     }
@@ -105,6 +127,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         created: answer.created,
         key_registered: answer.key_registered,
         dry_run: false,
+        asked: None,
     })?;
     Ok(0)
 }

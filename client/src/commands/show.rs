@@ -7,11 +7,12 @@ use skillpkg::install::{self, PickError};
 use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
 use skillpkg::{Error, Kind};
-use skillpkg_schema::diagnostic::{escape, nearest};
+use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::signature::{KeyId, PublicKey, verify_release};
 use skillpkg_schema::wire::{Document, VersionEntry};
-use skillpkg_schema::{QualifiedName, Reference, Requirement};
+use skillpkg_schema::{Reference, Requirement};
 
+use crate::commands::absent;
 use crate::commands::inspection::Inspection;
 use crate::context::Context;
 
@@ -54,7 +55,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     )?;
     let registry = Registry::for_settings(&context.settings, &reference.name)?;
     let Some(document) = registry.document(&reference.name).await? else {
-        return Err(not_found(&registry, &reference.name).await);
+        return Err(absent::skill(&registry, &reference.name).await);
     };
     let entry = pick(&document, reference.requirement.as_ref())?;
     let (manifest, envelope) =
@@ -112,23 +113,6 @@ pub(crate) fn pick<'a>(
     version
         .and_then(|version| document.version(version))
         .ok_or_else(|| Error { hint: None, ..error.into() })
-}
-
-/// Says that there is no such skill, and offers the nearest name there is.
-async fn not_found(registry: &Registry, name: &QualifiedName) -> Error {
-    let url = registry_text(registry.url());
-    let message = format!("there is no skill `{name}` at {url} that you may read");
-    let error = Error::new(Kind::Failed, "skill_not_found", message);
-    // A registry finds words by how they start, and most slips come later.
-    let start: String = name.name().as_str().chars().take(3).collect();
-    let found = match registry.search(&start, 100).await {
-        Ok(found) => found.skills.iter().map(|hit| hit.name.to_string()).collect(),
-        Err(_) => Vec::new(),
-    };
-    match nearest(&name.to_string(), found.iter().map(String::as_str)) {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => error.with_hint("`skillpkg search` finds skills by words"),
-    }
 }
 
 fn text(shown: &Shown<'_>) -> String {

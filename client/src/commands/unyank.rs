@@ -3,7 +3,7 @@
 use serde_json::json;
 use skillpkg::Error;
 
-use crate::commands::{account, exact_version};
+use crate::commands::{absent, account, exact_version};
 use crate::context::Context;
 
 /// Take a yank back.
@@ -17,7 +17,10 @@ pub(crate) struct Arguments {
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let (name, version) = exact_version::read(&arguments.reference)?;
-    account::registry_of(context, &name)?.unyank(&name, &version).await?;
+    let registry = account::registry_of(context, &name)?;
+    if let Err(error) = registry.unyank(&name, &version).await {
+        return Err(absent::explain(error, &registry, &name, Some(&version)).await);
+    }
     context.output.talk(&format!("{name} {version} is no longer yanked."));
     context.output.json(&json!({ "name": name, "version": version, "yanked": false }))?;
     Ok(0)

@@ -1,7 +1,8 @@
 //! `skillpkg update`.
 
-use skillpkg::Error;
 use skillpkg::install::{Options, update};
+use skillpkg::{Error, Kind};
+use skillpkg_schema::diagnostic::escape;
 
 use crate::commands::attendant::Terminal;
 use crate::commands::{installed, reach};
@@ -35,6 +36,9 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let Arguments { names, global, yes, accept_permissions, accept_signer, discard_edits } =
         arguments;
+    if let Some(name) = names.iter().find(|name| name.contains('@')) {
+        return Err(not_a_name(name));
+    }
     let options = Options {
         approve: yes,
         accept_permissions,
@@ -47,4 +51,15 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     let report = update(&context.settings, &options, &names, &mut terminal).await?;
     installed::tell_update(&report, context.output)?;
     Ok(0)
+}
+
+/// What is updated stays within what the project asks for: another requirement is another request.
+fn not_a_name(text: &str) -> Error {
+    let name = text.split('@').next().unwrap_or_default();
+    let (text, name) = (escape(text), escape(name));
+    let message = format!("`{text}` is a name with a requirement, and `update` takes names alone");
+    Error::new(Kind::Usage, "invalid_name", message).with_hint(format!(
+        "`skillpkg update {name}` moves within what `skillpkg.toml` asks for; `skillpkg install \
+         {text}` asks for another version"
+    ))
 }

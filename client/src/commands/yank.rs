@@ -3,7 +3,7 @@
 use serde_json::json;
 use skillpkg::{Error, Kind};
 
-use crate::commands::{account, exact_version};
+use crate::commands::{absent, account, exact_version};
 use crate::context::Context;
 
 /// Most characters of a reason.
@@ -30,7 +30,10 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         let message = format!("a reason has 1 to {MAX_REASON} characters");
         return Err(Error::new(Kind::Usage, "invalid_reason", message));
     }
-    account::registry_of(context, &name)?.yank(&name, &version, reason).await?;
+    let registry = account::registry_of(context, &name)?;
+    if let Err(error) = registry.yank(&name, &version, reason).await {
+        return Err(absent::explain(error, &registry, &name, Some(&version)).await);
+    }
     context.output.talk(&format!(
         "Yanked {name} {version}: nobody gets it anew, who has it locked keeps it."
     ));

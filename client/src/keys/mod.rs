@@ -16,6 +16,10 @@ use crate::{Error, Kind, Settings};
 /// Most bytes of a key's file.
 const MAX_FILE_BYTES: u64 = 16 * 1024;
 
+/// What to do where a key can no longer sign.
+pub const SIGN_WITH_ANOTHER: &str = "`skillpkg keygen --output FILE` makes another key, `skillpkg \
+     keys add FILE` registers it, and `SKILLPKG_KEY=FILE` signs with it";
+
 /// A key that lies on this machine.
 #[derive(Debug, Clone)]
 pub struct LocalKey {
@@ -68,7 +72,8 @@ pub fn generate(path: &Path) -> Result<PublicKey, Error> {
             Err(Error::new(Kind::Failed, "key_exists", message)
                 .in_file(path.to_string_lossy())
                 .with_hint(
-                    "`--output FILE` makes a further key, `skillpkg keys add FILE` registers it",
+                    "`--output FILE` makes a further key, `skillpkg keys add FILE` registers it, \
+                     and `SKILLPKG_KEY=FILE` signs with it",
                 ))
         }
         Err(error) => Err(Error::new(Kind::Failed, "key_not_made", error.to_string())

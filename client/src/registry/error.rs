@@ -154,6 +154,9 @@ impl RegistryError {
             Self::Problem { problem, .. } if problem.code == "token_lacks_grant" => {
                 Some("`skillpkg whoami` tells what the token allows".to_owned())
             }
+            Self::Problem { problem, .. } if problem.code == "key_revoked" => {
+                Some(crate::keys::SIGN_WITH_ANOTHER.to_owned())
+            }
             Self::Problem { problem, .. } if problem.code == "key_not_registered" => Some(
                 "`skillpkg keys add` registers a further key with your account, and \
                  `skillpkg keys` tells which it has"

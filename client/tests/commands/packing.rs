@@ -15,7 +15,7 @@ fn an_archive_is_written_whole_and_the_same_each_time() {
     ] {
         assert_eq!(packed[key], value, "{key}");
     }
-    let told = "Packed waitlist 1.2.0 (2 files), signed with key [SHORT].\n";
+    let told = "Packed waitlist 1.2.0: 2 files of 1896 bytes. Signed with key [SHORT].\n";
     assert_eq!(first.stderr, told);
     let path = machine.work().join("waitlist-1.2.0.skill.tar.zst");
     let bytes = std::fs::read(&path).unwrap();

@@ -181,7 +181,7 @@ fn a_yank_is_seen_by_all_and_can_be_taken_back() {
     ada.run(&["unyank", "waitlist@1.3.0"]).succeeded();
     assert_eq!(reader.json(&["show", "waitlist"])["version"], "1.3.0");
     let absent = ada.run(&["yank", "waitlist@7.0.0", "--reason", "r", "--json"]).ended_with(1);
-    assert_eq!(absent.error_code(), "not_found");
+    assert_eq!(absent.error_code(), "version_not_found");
 }
 
 #[test]
@@ -248,4 +248,97 @@ fn a_registry_that_is_down_is_named() {
     let down = ada.run(&["publish", &source, "--version", "1.0.0", "--json"]).ended_with(1);
     assert_eq!(down.error_code(), "registry_unreachable");
     assert!(down.stderr.contains(&context.registry.url()), "{}", down.stderr);
+}
+
+#[test]
+fn a_dry_run_says_what_the_registry_would_say() {
+    let context = TestContext::new();
+    let (ada, eve) = (context.author("ada"), context.author("eve"));
+    let source = skill(&ada, "waitlist", "one");
+    let rehearse = |machine: &Machine, source: &str, more: &[&str]| {
+        let mut arguments = vec!["publish", source, "--dry-run", "--json"];
+        arguments.extend(more);
+        machine.run(&arguments)
+    };
+    let first = rehearse(&ada, &source, &["--version", "1.0.0"]).succeeded();
+    assert!(first.stderr.contains("would be registered"), "{}", first.stderr);
+    assert!(first.stderr.contains("2 files"), "{}", first.stderr);
+    assert_eq!(first.json()["asked"], true);
+    publish(&ada, &source, "1.0.0");
+
+    let again = rehearse(&ada, &source, &["--version", "1.0.0"]).succeeded();
+    assert!(again.stderr.contains("already"), "{}", again.stderr);
+    fs::write(ada.project.join(&source).join("NOTES.md"), "two").unwrap();
+    let changed = rehearse(&ada, &source, &["--version", "1.0.0"]).ended_with(1);
+    assert_eq!(changed.error_code(), "version_exists");
+    rehearse(&ada, &source, &["--version", "1.0.1"]).succeeded();
+    let alike = ["--name", "wait1ist", "--version", "1.0.0"];
+    assert_eq!(rehearse(&ada, &source, &alike).ended_with(1).error_code(), "name_taken");
+    let scoped = ["--name", "acme/waitlist", "--version", "1.0.0"];
+    assert_eq!(rehearse(&ada, &source, &scoped).ended_with(5).error_code(), "scope_refused");
+
+    let theirs = skill(&eve, "waitlist", "one");
+    let foreign = rehearse(&eve, &theirs, &["--version", "2.0.0"]).ended_with(5);
+    assert_eq!(foreign.error_code(), "not_an_owner");
+
+    let key = ada.json(&["keys"])["local"][0]["id"].as_str().unwrap().to_owned();
+    let revoked = ada.run(&["keys", "revoke", &key]).succeeded();
+    assert!(revoked.stderr.contains("no usable key left"), "{}", revoked.stderr);
+    assert!(revoked.stderr.contains("SKILLPKG_KEY=FILE"), "{}", revoked.stderr);
+    let listed = ada.run(&["keys"]).succeeded().stdout;
+    assert!(listed.contains("signs, and is revoked"), "{listed}");
+    for more in [&["--dry-run"][..], &[]] {
+        let arguments = [&["publish", &source, "--version", "1.0.1", "--json"], more].concat();
+        let refused = ada.run(&arguments).ended_with(5);
+        assert_eq!(refused.error_code(), "key_revoked");
+        assert!(refused.stdout.contains("SKILLPKG_KEY=FILE"), "{}", refused.stdout);
+    }
+
+    let made = ada.run(&["keygen", "--output", "second.pem"]).succeeded();
+    assert!(made.stderr.contains("SKILLPKG_KEY=second.pem"), "{}", made.stderr);
+    let added = ada.run(&["keys", "add", "second.pem"]).succeeded();
+    assert!(added.stderr.contains("Registered"), "{}", added.stderr);
+    let known = ada.run(&["keys", "add", "second.pem"]).succeeded();
+    assert!(known.stderr.contains("already"), "{}", known.stderr);
+
+    let nobody = Machine { token: None, ..ada.clone() };
+    let unasked = rehearse(&nobody, &source, &["--version", "1.0.1"]).succeeded();
+    assert!(unasked.stderr.contains("was not asked: there is no token"), "{}", unasked.stderr);
+    assert_eq!(unasked.json()["asked"], false);
+    let silent =
+        rehearse(&ada, &source, &["--version", "1.0.1", "--registry", "http://127.0.0.1:1"]);
+    assert!(silent.succeeded().stderr.contains("was not asked: "));
+}
+
+#[test]
+fn what_is_not_there_is_named_with_what_is() {
+    let context = TestContext::new();
+    let ada = context.author("ada");
+    let source = skill(&ada, "waitlist", "one");
+    publish(&ada, &source, "1.0.0");
+    publish(&ada, &source, "1.1.0");
+    let nothing = format!("sha256:{}", "0".repeat(64));
+    for (arguments, code, told) in [
+        (&["owner", "list", "waitlsit"][..], "skill_not_found", "did you mean `waitlist`?"),
+        (&["owner", "add", "waitlsit", "ada"], "skill_not_found", "did you mean `waitlist`?"),
+        (&["show", "waitlsit"], "skill_not_found", "did you mean `waitlist`?"),
+        (&["cat", "waitlsit", "SKILL.md"], "skill_not_found", "did you mean `waitlist`?"),
+        (&["yank", "waitlsit@1.0.0", "--reason", "r"], "skill_not_found", "did you mean"),
+        (&["yank", "waitlist@9.9.9", "--reason", "r"], "version_not_found", "1.1.0, 1.0.0"),
+        (&["unyank", "waitlist@9.9.9"], "version_not_found", "1.1.0, 1.0.0"),
+        (&["cat", &nothing], "not_found", &nothing),
+    ] {
+        let arguments = [arguments, &["--json"]].concat();
+        let refused = ada.run(&arguments).ended_with(1);
+        assert_eq!(refused.error_code(), code, "{arguments:?}");
+        assert!(refused.stdout.contains(told), "{arguments:?}: {}", refused.stdout);
+    }
+    for (arguments, code) in [
+        (&["cat", "sha256:zz"][..], "invalid_address"),
+        (&["cat", "BLAKE3:00"], "invalid_address"),
+        (&["update", "waitlist@1.3"], "invalid_name"),
+    ] {
+        let arguments = [arguments, &["--json"]].concat();
+        assert_eq!(ada.run(&arguments).ended_with(2).error_code(), code, "{arguments:?}");
+    }
 }

@@ -1,0 +1,64 @@
+//! What to say of a skill or a version that a registry does not have.
+
+use skillpkg::registry::Registry;
+use skillpkg::settings::registry_text;
+use skillpkg::{Error, Kind};
+use skillpkg_schema::diagnostic::nearest;
+use skillpkg_schema::wire::Document;
+use skillpkg_schema::{QualifiedName, Version};
+
+/// Most versions that a hint names.
+const MOST_VERSIONS: usize = 5;
+
+/// Says that there is no such skill, and offers the nearest name there is.
+pub(crate) async fn skill(registry: &Registry, name: &QualifiedName) -> Error {
+    let url = registry_text(registry.url());
+    let message = format!("there is no skill `{name}` at {url} that you may read");
+    let error = Error::new(Kind::Failed, "skill_not_found", message);
+    // A registry finds words by how they start, and most slips come later.
+    let start: String = name.name().as_str().chars().take(3).collect();
+    let found = match registry.search(&start, 100).await {
+        Ok(found) => found.skills.iter().map(|hit| hit.name.to_string()).collect(),
+        Err(_) => Vec::new(),
+    };
+    match nearest(&name.to_string(), found.iter().map(String::as_str)) {
+        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
+        None => error.with_hint("`skillpkg search` finds skills by words"),
+    }
+}
+
+/// Of a request about `name`, and a `version` of it, that failed: where the registry says no more
+/// than that it has no such thing, what it is that it does not have.
+pub(crate) async fn explain(
+    error: Error,
+    registry: &Registry,
+    name: &QualifiedName,
+    version: Option<&Version>,
+) -> Error {
+    if error.code != "not_found" {
+        return error;
+    }
+    match (registry.document(name).await, version) {
+        (Ok(None), _) => skill(registry, name).await,
+        (Ok(Some(document)), Some(version)) if document.version(version).is_none() => {
+            no_version(registry, &document, version)
+        }
+        // Whatever else it is: the answer, and what it was about.
+        _ => Error { message: format!("`{name}`: {}", error.message), ..error },
+    }
+}
+
+fn no_version(registry: &Registry, document: &Document, version: &Version) -> Error {
+    let (name, url) = (&document.name, registry_text(registry.url()));
+    let message = format!("there is no version {version} of `{name}` at {url}");
+    let newest: Vec<String> = document
+        .versions
+        .iter()
+        .rev()
+        .take(MOST_VERSIONS)
+        .map(|entry| entry.version.to_string())
+        .collect();
+    let more = if document.versions.len() > MOST_VERSIONS { " and older ones" } else { "" };
+    Error::new(Kind::Failed, "version_not_found", message)
+        .with_hint(format!("there are {}{more}", newest.join(", ")))
+}

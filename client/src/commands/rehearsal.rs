@@ -1,0 +1,183 @@
+//! What a registry would say to a publish, asked without sending anything.
+
+use skillpkg::registry::Registry;
+use skillpkg::settings::registry_text;
+use skillpkg::{Error, Kind};
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::name::EMPTY_SCOPE;
+use skillpkg_schema::signature::{KeyId, PublicKey};
+use skillpkg_schema::wire::WhoAmI;
+use skillpkg_schema::{ContentAddress, Manifest, QualifiedName};
+
+use crate::context::Context;
+
+/// What is to be published.
+#[derive(Debug)]
+pub(crate) struct Release<'a> {
+    /// The manifest.
+    pub(crate) manifest: &'a Manifest,
+    /// Its address.
+    pub(crate) address: ContentAddress,
+    /// The key that it is signed with, where this machine has it.
+    pub(crate) key: Option<&'a PublicKey>,
+}
+
+/// What came of asking.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// Nothing speaks against it, with what there is to tell.
+    Ready(String),
+    /// The registry was not asked, for this reason.
+    NotAsked(String),
+}
+
+/// Asks the registry of the release all that a publish would be refused for and that can be asked
+/// before: token, grants, scope, key, owners, version.
+///
+/// An error is the refusal that the publish would get. A registry that is not there, cannot be
+/// reached or has no token here is not asked, which refuses nothing.
+pub(crate) async fn ask(context: &Context, release: &Release<'_>) -> Result<Outcome, Error> {
+    let name = &release.manifest.name;
+    let registry = match Registry::for_settings(&context.settings, name) {
+        Ok(registry) => registry,
+        Err(error) if matches!(error.code.as_str(), "no_registry" | "offline") => {
+            return Ok(Outcome::NotAsked(error.message));
+        }
+        Err(error) => return Err(error),
+    };
+    let url = registry_text(registry.url());
+    if !registry.has_token() {
+        return Ok(Outcome::NotAsked(format!("there is no token for {url}")));
+    }
+    let who = match registry.who_am_i().await {
+        Ok(who) => who,
+        Err(error)
+            if matches!(error.code.as_str(), "registry_unreachable" | "registry_timeout") =>
+        {
+            return Ok(Outcome::NotAsked(error.message));
+        }
+        Err(error) => return Err(error),
+    };
+    check_grants(&who, name)?;
+    check_scope(&who, name)?;
+    let key = check_key(&registry, release).await?;
+    let version = check_version(&registry, &who, release).await?;
+    Ok(Outcome::Ready(format!("{url} would take it from {}: {version}{key}", escape(&who.account))))
+}
+
+fn refused(code: &str, message: String) -> Error {
+    Error::new(Kind::Refused, code, message)
+}
+
+fn check_grants(who: &WhoAmI, name: &QualifiedName) -> Result<(), Error> {
+    let of_scope = format!("{}/*", name.scope().map_or(EMPTY_SCOPE, |scope| scope.as_str()));
+    let allows = |grant: &String| {
+        grant.strip_prefix("publish:").is_some_and(|pattern| {
+            pattern == "*" || pattern == of_scope || pattern == name.to_string()
+        })
+    };
+    if who.grants.iter().any(allows) {
+        return Ok(());
+    }
+    Err(refused("token_lacks_grant", format!("the token does not allow to publish `{name}`"))
+        .with_hint("`skillpkg whoami` tells what the token allows"))
+}
+
+fn check_scope(who: &WhoAmI, name: &QualifiedName) -> Result<(), Error> {
+    match name.scope() {
+        Some(scope) if !who.scopes.contains(scope) => {
+            let account = escape(&who.account);
+            let message = format!("`{account}` is not a member of the scope `{}`", scope.as_str());
+            Err(refused("scope_refused", message)
+                .with_hint("an operator makes scopes and members: `skillpkg-registry scope`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// That the account has the key and has not revoked it; answers with what the publish would do
+/// with one that it does not have.
+async fn check_key(registry: &Registry, release: &Release<'_>) -> Result<String, Error> {
+    let Some(key) = release.key.map(PublicKey::id) else { return Ok(String::new()) };
+    let keys = match registry.keys().await {
+        Ok(keys) => keys.keys,
+        // A token that only publishes does not tell the account's keys.
+        Err(error) if error.kind == Kind::Refused => {
+            return Ok("; it does not tell this token the account's keys".to_owned());
+        }
+        Err(error) => return Err(error),
+    };
+    match keys.iter().find(|known| known.id == key) {
+        Some(known) if known.revoked.is_some() => {
+            Err(key_refused("key_revoked", key, "is revoked"))
+        }
+        Some(_) => Ok(String::new()),
+        None if keys.is_empty() => {
+            Ok(format!("; key {} would be registered with the account", key.short()))
+        }
+        None => Err(key_refused("key_not_registered", key, "is not registered with the account")),
+    }
+}
+
+fn key_refused(code: &str, key: KeyId, fault: &str) -> Error {
+    let message = format!("the key {} that this is signed with {fault}", key.short());
+    refused(code, message).with_hint(if code == "key_revoked" {
+        skillpkg::keys::SIGN_WITH_ANOTHER
+    } else {
+        "`skillpkg keys add` registers it, `skillpkg keys` tells which the account has"
+    })
+}
+
+/// That the version is free, or is this very release, and the skill the account's to publish.
+async fn check_version(
+    registry: &Registry,
+    who: &WhoAmI,
+    release: &Release<'_>,
+) -> Result<String, Error> {
+    let (name, version) = (&release.manifest.name, &release.manifest.version);
+    let Some(document) = registry.document(name).await? else {
+        check_alike(registry, name).await?;
+        return Ok("it would be a new skill".to_owned());
+    };
+    let owners = registry.owners(name).await?.owners;
+    if !owners.contains(&who.account) {
+        let account = escape(&who.account);
+        let owners: Vec<String> = owners.iter().map(|owner| escape(owner)).collect();
+        let message =
+            format!("`{account}` is no owner of `{name}`; {} may publish it", owners.join(", "));
+        return Err(refused("not_an_owner", message).with_hint(
+            "publish it under another name with `--name`, or ask an owner for \
+             `skillpkg owner add`",
+        ));
+    }
+    match document.version(version) {
+        Some(entry) if entry.address == release.address => {
+            Ok("it is there already with exactly this content, and nothing would change".to_owned())
+        }
+        Some(_) => {
+            let message = format!("{name} {version} is published already, with other content");
+            Err(Error::new(Kind::Failed, "version_exists", message)
+                .with_hint("a version never changes: publish a new one"))
+        }
+        None => Ok("it would be a new version".to_owned()),
+    }
+}
+
+/// A new name that reads like one that is there is refused.
+async fn check_alike(registry: &Registry, name: &QualifiedName) -> Result<(), Error> {
+    let start: String = name.name().as_str().chars().take(3).collect();
+    let found = registry.search(&start, 100).await?.skills;
+    let key = name.name().collision_key();
+    let alike = found
+        .iter()
+        .map(|hit| &hit.name)
+        .find(|other| other.scope() == name.scope() && other.name().collision_key() == key);
+    match alike {
+        Some(other) => {
+            let message = format!("`{name}` reads like `{other}`, which is there");
+            Err(Error::new(Kind::Failed, "name_taken", message)
+                .with_hint("publish it under another name with `--name`"))
+        }
+        None => Ok(()),
+    }
+}
