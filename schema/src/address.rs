@@ -273,8 +273,16 @@ impl Hasher {
     }
 }
 
+/// Writes all digits at once: a manifest holds two digests a file, and one `write!` a byte was a
+/// fifth of the time that an install with nothing to do takes.
 fn write_hex(f: &mut fmt::Formatter<'_>, digest: &[u8; DIGEST_BYTES]) -> fmt::Result {
-    digest.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut hex = [0; DIGEST_BYTES * 2];
+    for (pair, byte) in hex.chunks_exact_mut(2).zip(digest) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 0xf)];
+    }
+    f.write_str(std::str::from_utf8(&hex).map_err(|_| fmt::Error)?)
 }
 
 fn parse_hex(text: &str) -> Result<[u8; DIGEST_BYTES], AddressError> {

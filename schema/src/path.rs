@@ -66,6 +66,9 @@ impl SkillPath {
     /// The text under which two paths are one file on a file system that folds case.
     pub fn folded(&self) -> String {
         use unicode_normalization::UnicodeNormalization as _;
+        if self.0.is_ascii() {
+            return self.0.to_ascii_lowercase();
+        }
         // Folding is of decomposed text (Unicode 3.13, canonical caseless matching): composed, an
         // iota subscript would hide from it.
         let decomposed: String = self.0.nfd().collect();

@@ -55,8 +55,9 @@ pub fn check_with(
 /// set aside and made again from the store's blobs. Where a blob is damaged too, the failure has
 /// the code `verification_failed` and nothing of the tree may be used.
 pub fn intact_tree(store: &Store, manifest: &Manifest) -> Result<(PathBuf, Vec<String>), Error> {
-    let tree = store.tree_path(&manifest.address());
-    let problems = match store.verify_tree(manifest) {
+    let address = manifest.address();
+    let tree = store.tree_path(&address);
+    let problems = match store.verify_tree_at(&address, manifest) {
         Ok(problems) if problems.is_empty() => return Ok((tree, Vec::new())),
         Ok(problems) => problems,
         // Something else stands in the tree's place: repairing sets it aside.
@@ -68,7 +69,7 @@ pub fn intact_tree(store: &Store, manifest: &Manifest) -> Result<(PathBuf, Vec<S
     if !lost.is_empty() {
         return Err(changed(manifest, &lost.iter().map(SkillPath::to_string).collect::<Vec<_>>()));
     }
-    let left = store.verify_tree(manifest)?;
+    let left = store.verify_tree_at(&address, manifest)?;
     if !left.is_empty() {
         return Err(changed(manifest, &left.into_iter().map(|one| one.path).collect::<Vec<_>>()));
     }

@@ -95,7 +95,7 @@ impl SigningKey {
 
     /// The public key.
     pub fn public(&self) -> PublicKey {
-        PublicKey(self.0.verifying_key())
+        PublicKey::new(self.0.verifying_key())
     }
 
     /// Signs `message`.
@@ -110,9 +110,12 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-/// A public key.
+/// A public key, and its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PublicKey(VerifyingKey);
+pub struct PublicKey {
+    key: VerifyingKey,
+    id: KeyId,
+}
 
 impl PublicKey {
     /// Reads SPKI PEM.
@@ -135,22 +138,26 @@ impl PublicKey {
         if key.to_edwards().compress().to_bytes() != key.to_bytes() {
             return Err(KeyError::Public);
         }
-        Ok(Self(key))
+        Ok(Self::new(key))
+    }
+
+    fn new(key: VerifyingKey) -> Self {
+        Self { key, id: KeyId(Sha256Digest::of(&der(&key))) }
     }
 
     /// Writes SPKI DER.
     pub fn to_der(&self) -> Vec<u8> {
-        self.0.to_public_key_der().map(|der| der.as_bytes().to_vec()).unwrap_or_default()
+        der(&self.key)
     }
 
     /// Writes SPKI PEM.
     pub fn to_pem(&self) -> String {
-        self.0.to_public_key_pem(LineEnding::LF).unwrap_or_default()
+        self.key.to_public_key_pem(LineEnding::LF).unwrap_or_default()
     }
 
     /// The key's id.
     pub fn id(&self) -> KeyId {
-        KeyId(Sha256Digest::of(&self.to_der()))
+        self.id
     }
 
     /// Whether `signature` is this key's over `message`.
@@ -159,8 +166,13 @@ impl PublicKey {
     /// implementations disagree about one signature.
     pub fn verifies(&self, message: &[u8], signature: &[u8; SIGNATURE_BYTES]) -> bool {
         let signature = ed25519_dalek::Signature::from_bytes(signature);
-        self.0.verify_strict(message, &signature).is_ok()
+        self.key.verify_strict(message, &signature).is_ok()
     }
+}
+
+fn der(key: &VerifyingKey) -> Vec<u8> {
+    // The structure is fixed, and a key is always 32 bytes: nothing that encoding can refuse.
+    key.to_public_key_der().map(|der| der.as_bytes().to_vec()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -186,9 +186,17 @@ impl Store {
     /// A directory too many is one problem, with what is in it. Where the whole tree is absent each
     /// file is missing; where something else stands in its place, [`StoreError::Misplaced`].
     pub fn verify_tree(&self, manifest: &Manifest) -> Result<Vec<TreeProblem>, StoreError> {
-        let address = manifest.address();
-        let place = self.layout.snapshot_path(&layout::tree_name(&address));
-        match tree::open(&self.layout, &address)? {
+        self.verify_tree_at(&manifest.address(), manifest)
+    }
+
+    /// [`Store::verify_tree`] for a caller that knows the manifest's SHA-256 address.
+    pub fn verify_tree_at(
+        &self,
+        address: &ContentAddress,
+        manifest: &Manifest,
+    ) -> Result<Vec<TreeProblem>, StoreError> {
+        let place = self.layout.snapshot_path(&layout::tree_name(address));
+        match tree::open(&self.layout, address)? {
             Some(directory) => verify::verify(&directory, &place, manifest),
             None => Ok(verify::all_missing(manifest)),
         }
