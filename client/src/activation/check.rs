@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::manifest::verify_derived;
-use skillpkg_schema::{Diagnostic, Manifest, SkillPath};
+use skillpkg_schema::{ContentAddress, Diagnostic, Manifest, SkillPath};
 use skillpkg_store::content::{Store, StoreError, TreeProblem, TreeProblemKind};
 
 use super::program::{self, ProgramError};
@@ -55,9 +55,17 @@ pub fn check_with(
 /// set aside and made again from the store's blobs. Where a blob is damaged too, the failure has
 /// the code `verification_failed` and nothing of the tree may be used.
 pub fn intact_tree(store: &Store, manifest: &Manifest) -> Result<(PathBuf, Vec<String>), Error> {
-    let address = manifest.address();
-    let tree = store.tree_path(&address);
-    let problems = match store.verify_tree_at(&address, manifest) {
+    intact_tree_at(store, &manifest.address(), manifest)
+}
+
+/// [`intact_tree`] for a caller that knows the manifest's SHA-256 address.
+pub fn intact_tree_at(
+    store: &Store,
+    address: &ContentAddress,
+    manifest: &Manifest,
+) -> Result<(PathBuf, Vec<String>), Error> {
+    let tree = store.tree_path(address);
+    let problems = match store.verify_tree_at(address, manifest) {
         Ok(problems) if problems.is_empty() => return Ok((tree, Vec::new())),
         Ok(problems) => problems,
         // Something else stands in the tree's place: repairing sets it aside.
@@ -69,7 +77,7 @@ pub fn intact_tree(store: &Store, manifest: &Manifest) -> Result<(PathBuf, Vec<S
     if !lost.is_empty() {
         return Err(changed(manifest, &lost.iter().map(SkillPath::to_string).collect::<Vec<_>>()));
     }
-    let left = store.verify_tree_at(&address, manifest)?;
+    let left = store.verify_tree_at(address, manifest)?;
     if !left.is_empty() {
         return Err(changed(manifest, &left.into_iter().map(|one| one.path).collect::<Vec<_>>()));
     }

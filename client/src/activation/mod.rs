@@ -8,7 +8,7 @@ mod requirement;
 #[cfg(test)]
 mod tests;
 
-pub use check::{check, check_with, intact_tree};
+pub use check::{check, check_with, intact_tree, intact_tree_at};
 pub use describe::{describe, run_line};
 pub use growth::growth;
 

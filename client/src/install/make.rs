@@ -1,6 +1,6 @@
 //! Makes a project what a goal says: finds, fetches, verifies, asks, places; all of it or nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt as _};
@@ -179,27 +179,72 @@ async fn prepare_all(
     let total = jobs.len();
     let memory = Semaphore::new(KIB_AT_ONCE as usize);
     attendant.progress(Progress { done: 0, total });
-    let mut running =
-        stream::iter(
-            jobs.iter().enumerate().map(|(position, job)| {
+    let here = prepare_stored(&shared, jobs).await?;
+    let is_here: BTreeSet<usize> = here.iter().map(|(position, _)| *position).collect();
+    let mut running = stream::iter(
+        jobs.iter().enumerate().filter(|(position, _)| !is_here.contains(position)).map(
+            |(position, job)| {
                 let (shared, memory) = (shared.clone(), &memory);
                 async move {
                     prepare_one(shared, memory, job).await.map(|prepared| (position, prepared))
                 }
-            }),
-        )
-        .buffer_unordered(AT_ONCE);
+            },
+        ),
+    )
+    .buffer_unordered(AT_ONCE);
     let mut done: Vec<(usize, Prepared)> = Vec::with_capacity(total);
-    while let Some(one) = running.next().await {
-        let (position, prepared) = one?;
+    let mut take = |position, prepared: Prepared, attendant: &mut dyn Attendant| {
         for notice in &prepared.repaired {
             attendant.warn(&format!("`{}`: {notice}", prepared.manifest.name));
         }
         done.push((position, prepared));
         attendant.progress(Progress { done: done.len(), total });
+    };
+    for (position, prepared) in here {
+        take(position, prepared, attendant);
+    }
+    while let Some(one) = running.next().await {
+        let (position, prepared) = one?;
+        take(position, prepared, attendant);
     }
     done.sort_by_key(|(position, _)| *position);
     Ok(done.into_iter().map(|(_, prepared)| prepared).collect())
+}
+
+/// Prepares what the store has, in as many shares as there are processors: a task a skill would cost
+/// more than the skill. What the store turns out to have lost is left out.
+async fn prepare_stored(shared: &Shared, jobs: &[Job]) -> Result<Vec<(usize, Prepared)>, Error> {
+    let stored: Vec<(usize, Expected)> = jobs
+        .iter()
+        .enumerate()
+        .filter(|(_, job)| matches!(job.origin, Origin::Store))
+        .map(|(position, job)| (position, job.expected.clone()))
+        .collect();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = stored.len().div_ceil(threads).max(1);
+    let running: Vec<_> = stored
+        .chunks(share)
+        .map(|stored| {
+            let (shared, stored) = (shared.clone(), stored.to_vec());
+            tokio::task::spawn_blocking(move || {
+                let prepared = stored
+                    .into_iter()
+                    .map(|(position, expected)| (position, prepare(&shared, &expected, None)));
+                prepared.collect::<Vec<_>>()
+            })
+        })
+        .collect();
+    let mut all = Vec::with_capacity(stored.len());
+    for thread in running {
+        for (position, prepared) in thread.await.map_err(|_| internal())? {
+            match prepared {
+                Ok(prepared) => all.push((position, prepared)),
+                Err(error) if is_lost(&error) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(all)
 }
 
 async fn prepare_one(shared: Shared, memory: &Semaphore, job: &Job) -> Result<Prepared, Error> {

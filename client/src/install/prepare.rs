@@ -120,7 +120,7 @@ pub(super) fn prepare(
     let mut repaired = Vec::new();
     let checked = match expected.visible {
         true if expected.seen == Some(address) => {
-            repaired = activation::intact_tree(store, &manifest)?.1;
+            repaired = activation::intact_tree_at(store, &address, &manifest)?.1;
             None
         }
         true => {

@@ -24,9 +24,28 @@ pub struct Pinned {
 }
 
 /// A public key that vouched for something, kept so that it can vouch again without a network.
+///
+/// Decoded once, when it is read, and not once for each skill that it signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SignerKeyPem(String);
+#[serde(from = "String", into = "String")]
+pub struct SignerKeyPem {
+    pem: String,
+    /// [`None`] where the text is no key.
+    key: Option<PublicKey>,
+}
+
+impl From<String> for SignerKeyPem {
+    fn from(pem: String) -> Self {
+        let key = PublicKey::from_pem(&pem).ok();
+        Self { pem, key }
+    }
+}
+
+impl From<SignerKeyPem> for String {
+    fn from(kept: SignerKeyPem) -> Self {
+        kept.pem
+    }
+}
 
 /// Every pinned signer of this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,18 +69,17 @@ impl Signers {
 
     /// The public key with this id, if it was kept and is what its id says.
     pub fn key(&self, id: &KeyId) -> Option<PublicKey> {
-        let SignerKeyPem(pem) = self.keys.get(&id.to_string())?;
-        PublicKey::from_pem(pem).ok().filter(|key| key.id() == *id)
+        self.keys.get(&id.to_string())?.key.filter(|key| key.id() == *id)
     }
 
     /// Every public key that was kept.
     pub fn keys(&self) -> impl Iterator<Item = PublicKey> {
-        self.keys.values().filter_map(|SignerKeyPem(pem)| PublicKey::from_pem(pem).ok())
+        self.keys.values().filter_map(|kept| kept.key)
     }
 
     /// Keeps a public key.
     pub fn keep(&mut self, key: &PublicKey) {
-        self.keys.insert(key.id().to_string(), SignerKeyPem(key.to_pem()));
+        self.keys.insert(key.id().to_string(), SignerKeyPem { pem: key.to_pem(), key: Some(*key) });
     }
 
     /// Forgets a public key; who is pinned stays pinned.
