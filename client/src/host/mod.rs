@@ -25,7 +25,7 @@
 //! # state.approve(&name, &version, &address)?;
 //! # let mut project = state.project(&settings.project)?;
 //! # let placed_as = name.name().clone();
-//! # project.active.push(Active { name, placed_as, version, address, programs: Default::default() });
+//! # project.active.push(Active { name, placed_as, version, address, key: None, programs: Default::default() });
 //! # state.set_project(&settings.project, &project)?;
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 //! let host = Host::open(HostOptions::new(settings))?;

@@ -104,6 +104,7 @@ impl Change {
                 placed_as: job.goal.wanted.directory_name().clone(),
                 version: locked.version.clone(),
                 address: locked.address,
+                key: Some(locked.key),
                 programs: programs(session, prepared),
             });
         } else {

@@ -253,6 +253,7 @@ fn from_index(session: &Session<'_>, skill: &GoalSkill, index: &Index) -> Result
             candidates,
             visible: skill.visible,
             seen: seen(session, name),
+            verified: None,
             stored: None,
         },
     };
@@ -310,6 +311,7 @@ fn expected_of(
         candidates,
         visible: skill.visible,
         seen: seen(session, &keep.name),
+        verified: verified(session, keep),
         stored: None,
     }
 }
@@ -325,6 +327,7 @@ fn file_expected(session: &Session<'_>, skill: &GoalSkill, candidates: Vec<Candi
         candidates,
         visible: skill.visible,
         seen: seen(session, name),
+        verified: None,
         stored: None,
     }
 }
@@ -332,6 +335,12 @@ fn file_expected(session: &Session<'_>, skill: &GoalSkill, candidates: Vec<Candi
 /// The snapshot of a skill that agents see now.
 fn seen(session: &Session<'_>, name: &QualifiedName) -> Option<ContentAddress> {
     session.remembered.active(name).map(|active| active.address)
+}
+
+/// The key with which what is to be kept was verified, where it is what agents see now.
+fn verified(session: &Session<'_>, keep: &Locked) -> Option<KeyId> {
+    let active = session.remembered.active(&keep.name)?;
+    active.key.filter(|_| active.address == keep.address)
 }
 
 fn not_asked(name: &QualifiedName) -> Error {

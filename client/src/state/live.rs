@@ -112,6 +112,7 @@ mod tests {
             placed_as: text.parse().unwrap(),
             version: "1.0.0".parse().unwrap(),
             address: address(text),
+            key: None,
         }
     }
 

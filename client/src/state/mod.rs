@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{Blake3Digest, ContentAddress, QualifiedName, SkillName, Version};
 
 use crate::Error;
@@ -66,6 +67,9 @@ pub struct Active {
     pub version: Version,
     /// The snapshot.
     pub address: ContentAddress,
+    /// The key whose signature over that address was verified when the skill was placed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<KeyId>,
     /// Where each program was found on PATH when the skill was activated, absolute: calls start
     /// that one, whatever PATH holds by then.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

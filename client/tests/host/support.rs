@@ -51,6 +51,7 @@ impl Machine {
             placed_as: manifest.name.name().clone(),
             version: manifest.version.clone(),
             address,
+            key: None,
             programs: BTreeMap::new(),
         });
         self.set_state(&state);

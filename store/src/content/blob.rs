@@ -131,6 +131,10 @@ pub(super) fn hash(file: &mut impl Read, size: u64) -> io::Result<Option<Blake3D
             None => return Ok(None),
         }
         hasher.update(piece.get(..read).unwrap_or_default());
+        // There was room for one byte more, so this was the end: no read is spent on asking again.
+        if rest == 0 && read < piece.len() {
+            break;
+        }
     }
     Ok((rest == 0).then(|| Blake3Digest::from_bytes(*hasher.finalize().as_bytes())))
 }

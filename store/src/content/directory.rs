@@ -1,5 +1,6 @@
 //! What is done beneath a directory's handle, one name at a time and no link followed.
 
+use std::ffi::OsString;
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
@@ -84,6 +85,46 @@ pub(super) fn open_regular(parent: &Dir, name: &str) -> io::Result<(File, Metada
     };
     let metadata = file.metadata()?;
     if metadata.is_file() { Ok((file, metadata)) } else { Err(irregular()) }
+}
+
+/// One name of a directory.
+pub(super) struct Name {
+    /// As the directory has it.
+    pub(super) name: OsString,
+    /// Whether the directory says that it is a regular file; some file systems say nothing.
+    pub(super) is_file: bool,
+}
+
+/// The names in a directory, in the order in which the file system gives them.
+///
+/// Opens the directory once; cap-std, which serves elsewhere, does so twice, and this is most of
+/// what verifying a small skill costs.
+#[cfg(unix)]
+pub(super) fn names(directory: &Dir) -> io::Result<Vec<Name>> {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut names = Vec::new();
+    for found in rustix::fs::Dir::read_from(directory)? {
+        let found = found?;
+        let name = found.file_name().to_bytes();
+        if name != b"." && name != b".." {
+            let name = OsStr::from_bytes(name).to_owned();
+            names.push(Name { name, is_file: found.file_type().is_file() });
+        }
+    }
+    Ok(names)
+}
+
+/// The names in a directory, in the order in which the file system gives them.
+#[cfg(not(unix))]
+pub(super) fn names(directory: &Dir) -> io::Result<Vec<Name>> {
+    directory
+        .entries()?
+        .map(|found| {
+            let found = found?;
+            Ok(Name { name: found.file_name(), is_file: found.file_type()?.is_file() })
+        })
+        .collect()
 }
 
 /// Creates a file that is not there yet, open for reading and writing, with exactly these

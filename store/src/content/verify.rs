@@ -6,13 +6,13 @@ use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 
-use cap_std::fs::{Dir, FileType};
+use cap_std::fs::Dir;
 use skillpkg_schema::Manifest;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::manifest::{FileEntry, Mode};
 
 use super::blob::hash;
-use super::directory::{open_directory, open_regular};
+use super::directory::{Name, names, open_directory, open_regular};
 use super::error::{AtPath as _, StoreError};
 use super::{TreeProblem, TreeProblemKind};
 
@@ -62,8 +62,8 @@ impl Verifier<'_> {
     ) -> Result<(), StoreError> {
         let mut wanted = divide(path, files);
         let at = || self.place.join(path);
-        let entries = match directory.entries() {
-            Ok(entries) => entries,
+        let names = match names(directory) {
+            Ok(names) => names,
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !path.is_empty() => {
                 self.problem(TreeProblemKind::Mode, path.trim_end_matches('/'));
                 self.missing(files);
@@ -71,13 +71,10 @@ impl Verifier<'_> {
             }
             Err(error) => return Err(StoreError::io(at(), error)),
         };
-        for found in entries {
-            let found = found.at(at)?;
-            let name = found.file_name();
+        for Name { name, is_file } in names {
             match name.to_str().and_then(|name| wanted.remove_entry(name)) {
                 Some((name, Wanted::File(entry))) => {
-                    let kind = found.file_type().at(at)?;
-                    self.file(directory, name, entry, kind)?;
+                    self.file(directory, name, entry, is_file)?;
                 }
                 Some((name, Wanted::Directory(files))) => {
                     self.beneath(directory, &format!("{path}{name}"), name, files)?;
@@ -128,14 +125,14 @@ impl Verifier<'_> {
         directory: &Dir,
         name: &str,
         entry: &FileEntry,
-        kind: FileType,
+        is_file: bool,
     ) -> Result<(), StoreError> {
         let path = entry.path.as_str();
         let at = || self.place.join(path);
         // What is no file is not even opened: opening a device may do something. Some file systems
         // do not say in a directory what each name is.
         let is_file =
-            kind.is_file() || directory.symlink_metadata(name).is_ok_and(|found| found.is_file());
+            is_file || directory.symlink_metadata(name).is_ok_and(|found| found.is_file());
         if !is_file {
             self.problem(TreeProblemKind::Mode, path);
             return Ok(());
