@@ -103,8 +103,12 @@ pub(super) struct Name {
 pub(super) fn names(directory: &Dir) -> io::Result<Vec<Name>> {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;
+
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let listed = rustix::fs::openat(directory, ".", flags, Mode::empty())?;
     let mut names = Vec::new();
-    for found in rustix::fs::Dir::read_from(directory)? {
+    for found in rustix::fs::Dir::new(listed)? {
         let found = found?;
         let name = found.file_name().to_bytes();
         if name != b"." && name != b".." {
