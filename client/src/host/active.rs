@@ -5,7 +5,7 @@ use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, SkillName, Versio
 
 use super::Host;
 use super::snapshot::Snapshot;
-use crate::project::ProjectDirectory;
+use crate::project::{LOCK_FILE, LockFile, ProjectDirectory};
 use crate::state::Active;
 use crate::{Error, Kind};
 
@@ -45,10 +45,18 @@ impl Host {
             .iter()
             .find(|one| one.name.to_string() == skill)
             .or_else(|| active.iter().find(|one| one.placed_as.as_str() == skill));
-        match found {
-            Some(found) => self.snapshot(found),
-            None => Err(self.not_active(skill, &active)),
-        }
+        let Some(found) = found else { return Err(self.not_active(skill, &active)) };
+        check_locked(found, &self.lock_file()?)?;
+        self.snapshot(found)
+    }
+
+    /// The project's lockfile; an empty one where there is none.
+    pub(super) fn lock_file(&self) -> Result<LockFile, Error> {
+        let text = match ProjectDirectory::open(&self.root) {
+            Ok(project) => project.read_text(LOCK_FILE)?,
+            Err(_) => None,
+        };
+        Ok(text.map(|text| LockFile::parse(&text)).transpose()?.unwrap_or_default())
     }
 
     fn not_active(&self, skill: &str, active: &[Active]) -> Error {
@@ -80,6 +88,8 @@ impl Host {
     }
 
     /// The snapshot of an active skill, its manifest re-hashed.
+    ///
+    /// Whether the project still has it is for whoever calls to compare.
     pub(super) fn snapshot(&self, active: &Active) -> Result<Snapshot, Error> {
         if let Some(stored) = self.store.stored(&active.address)? {
             return Ok(Snapshot::new(active, stored.manifest, &self.store));
@@ -89,4 +99,20 @@ impl Host {
         Err(Error::new(Kind::Verification, "verification_failed", message)
             .with_hint("`skillpkg sync` fetches it again"))
     }
+}
+
+/// Holds an active skill against the lockfile: what a project does not have is not run, and what it
+/// has another snapshot of is not run in its old one.
+pub(super) fn check_locked(active: &Active, lock: &LockFile) -> Result<(), Error> {
+    let name = &active.name;
+    let message = match lock.skill(name) {
+        Some(locked) if locked.address == active.address => return Ok(()),
+        Some(locked) => format!(
+            "`{name}` {} ({}) is active here, and `{LOCK_FILE}` says {} ({})",
+            active.version, active.address, locked.version, locked.address
+        ),
+        None => format!("`{name}` {} is active here, and `{LOCK_FILE}` has none", active.version),
+    };
+    Err(Error::new(Kind::Failed, "lock_outdated", message)
+        .with_hint("`skillpkg sync` makes the project what its lockfile says"))
 }

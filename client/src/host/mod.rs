@@ -20,7 +20,16 @@
 //! # let mut settings = Settings::new(at("home"), at("user"), at("project"));
 //! # settings.path = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
 //! # let (store, state) = (Store::open(&settings.home)?, State::new(&settings.home));
-//! # let manifest = store.ingest(&store.lease()?, archive.as_slice(), None)?.manifest;
+//! # let ingested = store.ingest(&store.lease()?, archive.as_slice(), None)?;
+//! # let manifest = ingested.manifest;
+//! # let key = ingested.envelope.key_ids().next().unwrap();
+//! # let mut lock = skillpkg::project::LockFile::default();
+//! # lock.insert(skillpkg::project::Locked {
+//! #     name: manifest.name.clone(), version: manifest.version.clone(), key,
+//! #     source: skillpkg::project::Source::File("greeter.skill.tar.zst".to_owned()),
+//! #     address: ingested.address, archive: ingested.archive.sha256.address(), log_index: None,
+//! # });
+//! # std::fs::write(settings.project.join("skillpkg.lock"), lock.to_text())?;
 //! # let (name, version, address) = (manifest.name, manifest.version, store.snapshots()?[0]);
 //! # state.approve(&name, &version, &address)?;
 //! # let mut project = state.project(&settings.project)?;
@@ -78,6 +87,7 @@ use crate::resource::{self, Resource, ResourceError, ResourceFailure};
 use crate::runner::RunnerSet;
 use crate::state::State;
 use crate::{Error, Kind, Settings};
+use active::check_locked;
 use added::{Added, name_taken};
 use snapshot::Snapshot;
 
@@ -113,7 +123,8 @@ impl HostOptions {
 /// The active skills of one project, their capabilities, and calls of them.
 ///
 /// Which skills are active is looked up at each question, so that a host sees what `skillpkg`
-/// installs, activates and removes while it runs. Whatever is handed out or run was re-hashed just
+/// installs, activates and removes while it runs; one of which the project's lockfile says otherwise
+/// is refused (`lock_outdated`). Whatever is handed out or run was re-hashed just
 /// before. Everything here wants a Tokio runtime with its drivers on.
 #[derive(Debug)]
 pub struct Host {
@@ -168,10 +179,14 @@ impl Host {
     /// The active skills, sorted by name. A skill that was installed and not activated is none.
     pub fn skills(&self) -> Result<Vec<ActiveSkill>, Error> {
         let state = self.state.project(&self.root)?;
+        let lock = self.lock_file()?;
         state
             .active
             .iter()
-            .map(|active| Ok(ActiveSkill::new(active, &self.snapshot(active)?.manifest)))
+            .map(|active| {
+                check_locked(active, &lock)?;
+                Ok(ActiveSkill::new(active, &self.snapshot(active)?.manifest))
+            })
             .collect()
     }
 

@@ -57,6 +57,7 @@ pub async fn install(
     let asked: Vec<Asked> =
         request.references.iter().map(|text| read(text)).collect::<Result<_, _>>()?;
     let session = Session::open(settings, options, attendant)?;
+    session.require_project_file()?;
     let mut skills: BTreeMap<QualifiedName, GoalSkill> = BTreeMap::new();
     for one in asked {
         let skill = goal_of(&session, one, placed_as.clone(), !request.hidden)?;

@@ -51,11 +51,19 @@ pub(super) fn ask(
     Err(Error::new(Kind::Refused, "permission_denied", message))
 }
 
-/// What a snapshot adds to the one of its name that was approved last; [`None`] where none was, or
-/// where nobody knows any more what that one ran.
+/// What a snapshot adds to the one of its name that is active, else to the one that was approved
+/// last; [`None`] where there is neither, or where nobody knows any more what that one ran.
 fn added(session: &Session<'_>, prepared: &Prepared) -> Result<Option<Vec<String>>, Error> {
     let name: &QualifiedName = &prepared.manifest.name;
-    let Some(approved) = session.state.last_approved(name)? else { return Ok(None) };
+    let active = match session.remembered.active(name) {
+        Some(active) if session.state.is_approved(&active.address)? => Some(active.address),
+        _ => None,
+    };
+    let approved = match active {
+        Some(active) => Some(active),
+        None => session.state.last_approved(name)?,
+    };
+    let Some(approved) = approved else { return Ok(None) };
     let approved = stored(&session.store, &approved)?;
     Ok(approved.map(|approved| growth(&approved.manifest, &prepared.manifest)))
 }

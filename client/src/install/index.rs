@@ -23,10 +23,19 @@ pub(super) struct Index {
 
 impl Index {
     /// Asks for the documents of `names`: one request a registry.
-    pub(super) async fn ask(settings: &Settings, names: &[QualifiedName]) -> Result<Self, Error> {
+    ///
+    /// Beside each name stands the registry that the lockfile has it from, which is asked where none
+    /// is configured. Nobody but the project chose it: no token of the environment goes there.
+    pub(super) async fn ask(
+        settings: &Settings,
+        names: &[(QualifiedName, Option<Url>)],
+    ) -> Result<Self, Error> {
         let mut by_registry: BTreeMap<String, (Registry, Vec<QualifiedName>)> = BTreeMap::new();
-        for name in names {
-            let choice = settings.registry_for(name)?;
+        for (name, locked) in names {
+            let choice = match (settings.registry_for(name), locked) {
+                (Err(error), Some(url)) if error.code == "no_registry" => settings.registry_at(url),
+                (choice, _) => choice?,
+            };
             let key = registry_text(&choice.url).to_owned();
             if let Some((_, names)) = by_registry.get_mut(&key) {
                 names.push(name.clone());

@@ -120,6 +120,7 @@ pub fn drift(
     attendant: &mut dyn Attendant,
 ) -> Result<Vec<Drift>, Error> {
     let session = Session::open_to_look(settings, options, attendant)?;
+    session.require_project_file()?;
     let mut drift: Vec<Drift> = Vec::new();
     let mut add = |name: Option<&QualifiedName>, what: String| {
         drift.push(Drift { name: name.cloned(), what });

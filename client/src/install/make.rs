@@ -49,6 +49,10 @@ pub(super) async fn make(
             let (name, reason) = (&job.goal.wanted.name, escape(reason));
             attendant.warn(&format!("this version of `{name}` was yanked: {reason}"));
         }
+        if let Some((version, reason)) = &job.moved_from {
+            let (name, reason) = (&job.goal.wanted.name, escape(reason));
+            attendant.warn(&format!("`{name}` {version} was yanked: {reason}"));
+        }
     }
     let prepared = prepare_all(session, &jobs, attendant).await?;
     let signers = compare_signers(session, &before, &jobs, &prepared, attendant)?;
@@ -279,7 +283,11 @@ async fn again(settings: &Settings, job: &Job, lost: Error) -> Result<Archive, E
         return Err(lost);
     }
     let name = &job.goal.wanted.name;
-    let index = Index::ask(settings, std::slice::from_ref(name)).await?;
+    let locked = match &job.source {
+        Source::Registry(url) => Some(url.clone()),
+        Source::File(_) => None,
+    };
+    let index = Index::ask(settings, &[(name.clone(), locked)]).await?;
     let entry = index.get(name).zip(job.expected.version.as_ref());
     let entry = entry
         .and_then(|((registry, document), version)| Some((registry, document.version(version)?)));

@@ -57,8 +57,11 @@ impl From<PickError> for Error {
     fn from(error: PickError) -> Self {
         let hint = match &error {
             PickError::Empty(_) => None,
-            PickError::None { name, nearest, .. } => {
-                nearest.as_ref().map(|version| format!("`skillpkg install {name}@{version}`"))
+            PickError::None { name, nearest: Some(version), .. } => {
+                Some(format!("`skillpkg install {name}@{version}`"))
+            }
+            PickError::None { name, nearest: None, .. } => {
+                Some(format!("`skillpkg show {name}` tells the versions that there are"))
             }
             PickError::PreReleases { name, newest } => {
                 Some(format!("`skillpkg install {name}@{newest}` takes it"))
@@ -126,7 +129,8 @@ pub(super) fn fits(entry: &VersionEntry, requirement: &Requirement) -> bool {
 }
 
 /// The version that is least far from what was asked for: by major version, then by minor, then by
-/// patch; the newer of two that are as far. For an address, the newest.
+/// patch; the newer of two that are as far. Of another major version than the one asked for, the
+/// newest. Near an address is none.
 fn nearest(document: &Document, requirement: &Requirement) -> Option<Version> {
     let candidates = || {
         document
@@ -139,17 +143,19 @@ fn nearest(document: &Document, requirement: &Requirement) -> Option<Version> {
         Requirement::Semver(semver) => semver.comparators.first(),
         _ => None,
     };
-    let Some(wanted) = wanted else { return candidates().max().cloned() };
+    let Some(wanted) = wanted else {
+        let is_address = matches!(requirement, Requirement::Address(_));
+        return if is_address { None } else { candidates().max().cloned() };
+    };
     let (major, minor, patch) =
         (wanted.major, wanted.minor.unwrap_or(0), wanted.patch.unwrap_or(0));
     candidates()
         .min_by_key(|version| {
             let found = version.semver();
-            let far = (
-                found.major.abs_diff(major),
-                found.minor.abs_diff(minor),
-                found.patch.abs_diff(patch),
-            );
+            let far = match found.major.abs_diff(major) {
+                0 => (0, found.minor.abs_diff(minor), found.patch.abs_diff(patch)),
+                majors => (majors, 0, 0),
+            };
             (far, std::cmp::Reverse((*version).clone()))
         })
         .cloned()
@@ -212,11 +218,24 @@ mod tests {
     fn the_nearest_is_shown_where_none_will_do() {
         let three = [("1.2.0", false), ("1.3.0", false), ("2.0.0", false), ("9.0.0", true)];
         for (requirement, near) in
-            [("3", "2.0.0"), ("=1.2.7", "1.2.0"), ("0.1", "1.2.0"), ("1.9", "1.3.0")]
+            [("3", "2.0.0"), ("=1.2.7", "1.2.0"), ("0.1", "1.3.0"), ("1.9", "1.3.0")]
         {
             let error = picked(&three, requirement).unwrap_err();
             let PickError::None { nearest, .. } = error else { panic!("{error}") };
             assert_eq!(nearest.unwrap().to_string(), near, "{requirement}");
+        }
+    }
+
+    #[test]
+    fn of_a_major_version_that_is_missing_the_nearest_ones_newest_is_shown_and_of_an_address_none()
+    {
+        let two = [("1.2.0", false), ("1.3.0", false)];
+        let address = Sha256Digest::of(b"unknown").address().to_string();
+        for (requirement, near) in [("9", Some("1.3.0")), (address.as_str(), None)] {
+            let error = picked(&two, requirement).unwrap_err();
+            let PickError::None { nearest, .. } = &error else { panic!("{error}") };
+            assert_eq!(nearest.as_ref().map(ToString::to_string).as_deref(), near, "{requirement}");
+            assert!(Error::from(error).hint.is_some());
         }
     }
 

@@ -3,16 +3,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use skillpkg_schema::QualifiedName;
 use skillpkg_store::content::{Lease, Store};
+
+use url::Url;
 
 use super::attend::Attendant;
 use super::folder::Base;
 use super::options::Options;
 use super::recover;
 use crate::agents::Reach;
-use crate::project::{ProjectDirectory, ProjectFiles, io_error};
+use crate::project::{LOCK_FILE, PROJECT_FILE, ProjectDirectory, ProjectFiles, Source, io_error};
 use crate::state::{ProjectLock, ProjectState, State};
-use crate::{Error, Settings};
+use crate::{Error, Kind, Settings};
 
 /// One command's hold on a project, in which it alone changes anything.
 #[derive(Debug)]
@@ -86,6 +89,30 @@ impl<'a> Session<'a> {
             remembered,
             _lock: lock,
         })
+    }
+
+    /// Refuses a project whose `skillpkg.toml` is gone while its lockfile has skills: that nobody
+    /// asks for them any more is not what a lost file says.
+    pub(super) fn require_project_file(&self) -> Result<(), Error> {
+        let files = &self.files;
+        if files.project_text.is_some() || files.lock.skills().next().is_none() {
+            return Ok(());
+        }
+        let message = format!("it is not there, and `{LOCK_FILE}` beside it has skills");
+        Err(Error::new(Kind::Refused, "project_file_missing", message)
+            .in_file(PROJECT_FILE)
+            .with_hint(format!(
+                "restore it (`git checkout -- {PROJECT_FILE}`); where no skill is wanted any more, \
+                 write one with an empty `[skills]` table"
+            )))
+    }
+
+    /// The registry that the lockfile has a skill from.
+    pub(super) fn locked_registry(&self, name: &QualifiedName) -> Option<&Url> {
+        match &self.files.lock.skill(name)?.source {
+            Source::Registry(url) => Some(url),
+            Source::File(_) => None,
+        }
     }
 
     /// Where agents' directories lie.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::wire::{Document, VersionEntry};
-use skillpkg_schema::{ContentAddress, QualifiedName};
+use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 use skillpkg_store::archive::{Bounds, Reader};
 use skillpkg_store::content::Stored;
 
@@ -43,6 +43,8 @@ pub(super) struct Job {
     pub(super) log_index: Option<u64>,
     /// Why it was yanked, where it was.
     pub(super) yanked: Option<String>,
+    /// The locked version that it takes the place of, and why that was yanked, where it was.
+    pub(super) moved_from: Option<(Version, String)>,
 }
 
 /// Finds out how each skill is had; asks each registry that has to be asked once, and none where
@@ -59,7 +61,11 @@ pub(super) async fn find(
         let mut draft = draft(session, skill, stored, signers)?;
         match &mut draft {
             Some(job) => ask_of_keys(session, job, attendant).await?,
-            None => asked.push(skill.wanted.name.clone()),
+            None => {
+                let name = skill.wanted.name.clone();
+                let locked = session.locked_registry(&name).cloned();
+                asked.push((name, locked));
+            }
         }
         drafts.push(draft);
     }
@@ -131,6 +137,7 @@ fn draft(
         source: keep.source.clone(),
         log_index: keep.log_index,
         yanked: None,
+        moved_from: None,
         goal: skill.clone(),
     }))
 }
@@ -152,6 +159,7 @@ fn file_job(
         source: Source::File(file.to_owned()),
         log_index: None,
         yanked: None,
+        moved_from: None,
         goal: skill.clone(),
     };
     if let Some(keep) = &skill.keep
@@ -268,8 +276,20 @@ fn from_index(session: &Session<'_>, skill: &GoalSkill, index: &Index) -> Result
         source: Source::Registry(registry.url().clone()),
         log_index: entry.log_index,
         yanked: entry.yanked.as_ref().map(|yank| yank.reason.clone()),
+        moved_from: moved_from(session, document, entry),
         goal: skill.clone(),
     })
+}
+
+/// The locked version that another takes the place of, and why it was yanked, where it was.
+fn moved_from(
+    session: &Session<'_>,
+    document: &Document,
+    entry: &VersionEntry,
+) -> Option<(Version, String)> {
+    let locked = session.files.lock.skill(&document.name)?;
+    let yank = document.version(&locked.version)?.yanked.as_ref()?;
+    (locked.version != entry.version).then(|| (locked.version.clone(), yank.reason.clone()))
 }
 
 /// The version that a lockfile names, which the registry must still have just so.

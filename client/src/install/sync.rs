@@ -30,6 +30,7 @@ pub async fn sync(
     attendant: &mut dyn Attendant,
 ) -> Result<Report, Error> {
     let session = Session::open(settings, options, attendant)?;
+    session.require_project_file()?;
     if frozen == Frozen::Yes {
         let differences = differences(&session)?;
         if !differences.is_empty() {

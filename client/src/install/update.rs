@@ -21,6 +21,7 @@ pub async fn update(
     attendant: &mut dyn Attendant,
 ) -> Result<Report, Error> {
     let session = Session::open(settings, options, attendant)?;
+    session.require_project_file()?;
     let mut goal = Goal { is_update: true, ..Goal::default() };
     for wanted in chosen(&session, names)? {
         // One snapshot has no newer one, and an archive is read again.

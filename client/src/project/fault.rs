@@ -65,14 +65,17 @@ impl<'a> Reading<'a> {
         self.diagnostics.push(fault);
     }
 
-    /// Warns of a key that nobody reads, with the nearest of those that are read.
+    /// A key that nobody reads: a fault where it is near to one of those that are read, since then
+    /// what was meant is not what would be done; else a warning, as of a later version's.
     pub(super) fn unknown_key(&mut self, key: &str, span: Span, known: &[&str]) {
-        let message = format!("`{}` is not known here and is left alone", escape(key));
-        let mut warning = self.placed(Diagnostic::warning("unknown_key", message), span);
+        let shown = escape(key);
         if let Some(near) = nearest(key, known.iter().copied()) {
-            warning.hint = Some(format!("did you mean `{near}`?"));
+            let message = format!("`{shown}` is not known here");
+            let hint = format!("did you mean `{near}`?");
+            return self.fault_with_code("unknown_key", span, message, Some(hint));
         }
-        self.diagnostics.push(warning);
+        let message = format!("`{shown}` is not known here and is left alone");
+        self.diagnostics.push(self.placed(Diagnostic::warning("unknown_key", message), span));
     }
 
     /// A text, or a fault that names what it should be.

@@ -242,9 +242,21 @@ copy = false
     }
 
     #[test]
-    fn a_misspelt_key_is_warned_of_with_the_nearest() {
-        let (_, warnings) = ProjectFile::parse("[skill]\nx = \"1\"\n").unwrap();
-        assert_eq!(warnings[0].hint.as_deref(), Some("did you mean `skills`?"));
+    fn a_misspelt_key_is_refused_with_the_nearest_and_a_strange_one_is_warned_of() {
+        for (text, line, near) in [
+            ("[skils]\nx = \"1\"\n", 1, "skills"),
+            ("[skills]\n[agent]\n", 2, "agents"),
+            ("regstry = \"https://x.test\"\n", 1, "registry"),
+            ("[skills]\nx = { versoin = \"1\", version = \"1\" }\n", 2, "version"),
+            ("[agents]\nuses = []\n", 2, "use"),
+        ] {
+            let faults = ProjectFile::parse(text).unwrap_err();
+            let fault = faults.first();
+            assert_eq!((fault.code.as_str(), fault.line), ("unknown_key", Some(line)), "{text}");
+            assert_eq!(fault.hint, Some(format!("did you mean `{near}`?")), "{text}");
+        }
+        let (_, warnings) = ProjectFile::parse("[of-a-later-version]\nx = \"1\"\n").unwrap();
+        assert_eq!(warnings[0].code, "unknown_key");
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Settings {
         self.registry.clone().ok_or_else(|| {
             Error::new(Kind::Failed, "no_registry", "no registry is configured").with_hint(
                 "give one with `--registry URL`, in `SKILLPKG_REGISTRY`, or as \
-                 `registry = \"URL\"` in the configuration file",
+                 `registry = \"URL\"` in the project's `skillpkg.toml` or the configuration file",
             )
         })
     }

@@ -70,6 +70,36 @@ async fn an_installed_skill_that_is_not_active_says_how_to_activate_it() {
 }
 
 #[tokio::test]
+async fn a_skill_of_which_the_lockfile_says_otherwise_is_not_handed_out_or_run() {
+    let machine = Machine::new();
+    machine.activate(&texts(&with_tool(RUN, "echo")));
+    let host = machine.host();
+    assert_eq!(host.skills().unwrap().len(), 1);
+    let path = machine.settings.project.join("skillpkg.lock");
+    let lock = std::fs::read_to_string(&path).unwrap();
+    let other = {
+        let start = lock.find("address = \"sha256:").unwrap() + 18;
+        format!("{}{}{}", &lock[..start], "0".repeat(64), &lock[start + 64..])
+    };
+    for (text, code) in [
+        (Some("version = 1\n".to_owned()), "lock_outdated"),
+        (Some(other), "lock_outdated"),
+        (Some(format!("<<<<<<< HEAD\n{lock}=======\n>>>>>>> x\n")), "lock_conflict"),
+        (Some("no lockfile".to_owned()), "lock_invalid"),
+        (None, "lock_outdated"),
+    ] {
+        match &text {
+            Some(text) => std::fs::write(&path, text).unwrap(),
+            None => std::fs::remove_file(&path).unwrap(),
+        }
+        let error = host.call("waitlist", "access", &Arguments::none(), &all).await.unwrap_err();
+        assert_eq!(skillpkg::Error::from(error).code, code, "{text:?}");
+        assert_eq!(host.skills().unwrap_err().code, code, "{text:?}");
+        assert_eq!(host.system_text("waitlist").unwrap_err().code, code, "{text:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_added_capability_with_a_name_of_the_skills_own_is_told() {
     let machine = Machine::new();
     machine.activate(&texts(&with_script("cat", "")));

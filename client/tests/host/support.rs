@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use skillpkg::Settings;
 use skillpkg::host::{Host, HostOptions, PermissionRequest};
+use skillpkg::project::{LockFile, Locked, Source};
 use skillpkg::state::{Active, ProjectState, State};
 use skillpkg_schema::signature::SigningKey;
 use skillpkg_schema::{ContentAddress, Manifest, Sha256Digest};
@@ -55,7 +56,25 @@ impl Machine {
             programs: BTreeMap::new(),
         });
         self.set_state(&state);
+        self.lock_too(&manifest);
         manifest
+    }
+
+    /// Adds a skill to the project's lockfile.
+    fn lock_too(&self, manifest: &Manifest) {
+        let path = self.settings.project.join("skillpkg.lock");
+        let text = std::fs::read_to_string(&path).unwrap_or("version = 1\n".to_owned());
+        let mut lock = LockFile::parse(&text).unwrap();
+        lock.insert(Locked {
+            name: manifest.name.clone(),
+            version: manifest.version.clone(),
+            source: Source::File(format!("{}.skill.tar.zst", manifest.name)),
+            address: manifest.address(),
+            archive: manifest.address(),
+            key: self.key.public().id(),
+            log_index: None,
+        });
+        std::fs::write(path, lock.to_text()).unwrap();
     }
 
     /// Packs the files as a skill and brings it into the store.

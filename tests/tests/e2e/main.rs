@@ -9,6 +9,7 @@ mod documents;
 mod files;
 mod install;
 mod interrupted;
+mod projects;
 mod publishing;
 mod refused;
 #[cfg(unix)]

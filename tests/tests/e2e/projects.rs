@@ -1,0 +1,110 @@
+//! The project's two files: what a slip in one, or its loss, must not do.
+
+use std::fs;
+
+use skillpkg_tests::{Machine, TestContext};
+
+/// A registry with `waitlist` 1.2.0, and a machine that has it.
+fn installed() -> (TestContext, Machine, Machine) {
+    let context = TestContext::new();
+    let author = context.author("ada");
+    context.publish(&author, "waitlist", "1.2.0", "1.2.0", Some("sh NOTES.md"));
+    let machine = context.machine("reader");
+    machine.run(&["install", "waitlist@1", "-y"]).succeeded();
+    (context, author, machine)
+}
+
+#[test]
+fn a_slip_in_the_projects_file_or_its_loss_uninstalls_nothing() {
+    let (_context, _author, machine) = installed();
+    let text = machine.read("skillpkg.toml");
+    machine.write("skillpkg.toml", &text.replace("[skills]", "[skils]"));
+    let refused = machine.run(&["sync", "-y", "--json"]).ended_with(1);
+    assert_eq!(refused.error_code(), "unknown_key");
+    let error = &refused.json()["error"];
+    assert_eq!((&error["file"], &error["line"]), (&"skillpkg.toml".into(), &1.into()));
+    assert!(refused.stderr.contains("did you mean `skills`?"), "{}", refused.stderr);
+    fs::remove_file(machine.project.join("skillpkg.toml")).unwrap();
+    for command in [
+        ["sync", "-y"].as_slice(),
+        &["sync", "--frozen"],
+        &["sync", "--check"],
+        &["update", "-y"],
+        &["install", "-y"],
+        &["install", "other", "-y"],
+    ] {
+        let refused = machine.run(&[command, &["--json"]].concat()).ended_with(5);
+        assert_eq!(refused.error_code(), "project_file_missing", "{command:?}");
+        assert!(refused.stderr.contains("[skills]"), "{}", refused.stderr);
+    }
+    assert_eq!(machine.read(".agents/skills/waitlist/NOTES.md"), "1.2.0");
+    // An empty table says that nothing is wanted.
+    machine.write("skillpkg.toml", "[skills]\n");
+    machine.run(&["sync", "-y"]).succeeded();
+    assert!(!machine.project.join(".agents/skills/waitlist").exists());
+}
+
+#[test]
+fn a_call_is_refused_where_the_lockfile_is_another_one_broken_or_gone() {
+    let (_context, _author, machine) = installed();
+    let lock = machine.read("skillpkg.lock");
+    let call = || machine.run(&["call", "waitlist", "go", "--json"]);
+    assert!(!call().stdout.contains("\"error\""));
+    machine.write("skillpkg.lock", &format!("<<<<<<< HEAD\n{lock}=======\n>>>>>>> x\n"));
+    assert_eq!(call().error_code(), "lock_conflict");
+    fs::remove_file(machine.project.join("skillpkg.lock")).unwrap();
+    let refused = call().ended_with(1);
+    assert_eq!(refused.error_code(), "lock_outdated");
+    assert!(refused.stderr.contains("skillpkg sync"), "{}", refused.stderr);
+}
+
+#[test]
+fn what_is_added_is_added_to_what_is_active_and_a_move_away_from_a_yanked_version_says_why() {
+    let (context, author, machine) = installed();
+    let publish = |version: &str, runs: &str| {
+        context.publish(&author, "waitlist", version, version, Some(runs));
+    };
+    publish("1.3.0", "sh -e NOTES.md");
+    machine.run(&["update", "-y"]).ended_with(5);
+    machine.run(&["update", "--accept-permissions"]).succeeded();
+    author.run(&["yank", "waitlist@1.3.0", "--reason", "it loses names"]).succeeded();
+    let moved = machine.run(&["update"]).succeeded();
+    assert!(moved.stdout.contains("1.2.0"), "{}", moved.stdout);
+    assert!(moved.stderr.contains("1.3.0 was yanked: it loses names"), "{}", moved.stderr);
+    machine.run(&["install", "waitlist@=1.3.0", "-y"]).succeeded();
+    publish("1.3.1", "sh -e NOTES.md");
+    let toml = machine.read("skillpkg.toml").replace("=1.3.0", "1");
+    machine.write("skillpkg.toml", &toml);
+    let updated = machine.run(&["update"]).succeeded();
+    assert!(updated.stdout.contains("1.3.1"), "{}", updated.stdout);
+
+    // Another signer stops the move; why there is one is told all the same.
+    author.run(&["yank", "waitlist@1.3.1", "--reason", "it loses more"]).succeeded();
+    let bob = context.author("bob");
+    author.run(&["owner", "add", "waitlist", "bob"]).succeeded();
+    context.publish(&bob, "waitlist", "1.4.0", "1.4.0", Some("sh -e NOTES.md"));
+    let refused = machine.run(&["update", "--json"]).ended_with(5);
+    assert_eq!(refused.error_code(), "signer_changed");
+    assert!(refused.stderr.contains("was yanked: it loses more"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_machine_without_a_configuration_takes_the_lockfiles_registry_and_gives_it_no_token() {
+    let (context, author, machine) = installed();
+    let mut clean = context.machine("clean");
+    clean.registry = None;
+    // A token that is none would be refused, if it were sent.
+    clean.token = Some(format!("skp_{}", "0".repeat(64)));
+    for name in ["skillpkg.toml", "skillpkg.lock"] {
+        clean.write(name, &machine.read(name));
+    }
+    clean.run(&["sync", "--frozen", "-y"]).succeeded();
+    assert_eq!(clean.read(".agents/skills/waitlist/NOTES.md"), "1.2.0");
+    clean.run(&["verify"]).succeeded();
+    context.publish(&author, "waitlist", "1.2.1", "1.2.1", Some("sh NOTES.md"));
+    clean.run(&["update"]).succeeded();
+    assert_eq!(clean.read(".agents/skills/waitlist/NOTES.md"), "1.2.1");
+    let none = clean.run(&["install", "other", "--json"]).ended_with(1);
+    assert_eq!(none.error_code(), "no_registry");
+    assert!(none.stderr.contains("`skillpkg.toml`"), "{}", none.stderr);
+}
