@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use skillpkg::Error;
-use skillpkg::install::{Outcome, Report};
+use skillpkg::install::{Kept, Outcome, Report};
 use skillpkg::project::Source;
 use skillpkg::settings::registry_text;
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
@@ -74,7 +74,11 @@ pub(crate) fn tell(report: &Report, output: Output) -> Result<(), Error> {
     }
     if !report.has_changes() {
         output.talk(match unchanged.len() {
+            _ if report.rewrote_project => {
+                "`skillpkg.toml` says what was asked for; the skills stay as they are"
+            }
             0 => "nothing to do: no skill is asked for",
+            _ if report.has_edits => "nothing to do: all is there, with your edits",
             _ => "nothing to do: all is there and as it was published",
         });
     }
@@ -101,6 +105,8 @@ pub(crate) fn tell_update(report: &Report, output: Output) -> Result<(), Error> 
     struct Shape<'a> {
         updated: Vec<Installed<'a>>,
         unchanged: Vec<Installed<'a>>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<KeptShape<'a>>,
     }
     let (changed, unchanged): (Vec<&Outcome>, Vec<&Outcome>) =
         report.skills.iter().partition(|skill| skill.changed);
@@ -108,9 +114,10 @@ pub(crate) fn tell_update(report: &Report, output: Output) -> Result<(), Error> 
         return output.json(&Shape {
             updated: changed.iter().map(|skill| self::shape(skill)).collect(),
             unchanged: unchanged.iter().map(|skill| self::shape(skill)).collect(),
+            kept: report.kept.iter().map(KeptShape::of).collect(),
         });
     }
-    if changed.is_empty() {
+    if changed.is_empty() && report.kept.is_empty() {
         output.talk("nothing to do: no skill has a newer version that is asked for");
     }
     for skill in changed {
@@ -123,7 +130,34 @@ pub(crate) fn tell_update(report: &Report, output: Output) -> Result<(), Error> 
             _ => output.text(&line(skill))?,
         }
     }
+    for kept in &report.kept {
+        let version = kept.version.as_ref().map_or_else(String::new, |one| format!(" at {one}"));
+        output.text(&format!("kept {}{version}: {}", kept.name, kept.reason))?;
+    }
+    if let Some(kept) = report.kept.first() {
+        output.talk(&format!(
+            "hint: move the edits elsewhere, then `skillpkg update {0}`; `skillpkg update {0} \
+             --discard-edits` lets them go",
+            kept.name
+        ));
+    }
     Ok(())
+}
+
+/// A skill that was not updated, since a copy of it was edited.
+#[derive(Debug, Serialize)]
+struct KeptShape<'a> {
+    name: &'a QualifiedName,
+    version: Option<&'a Version>,
+    offered: &'a Version,
+    reason: &'a str,
+}
+
+impl<'a> KeptShape<'a> {
+    fn of(kept: &'a Kept) -> Self {
+        let Kept { name, version, offered, reason } = kept;
+        Self { name, version: version.as_ref(), offered, reason }
+    }
 }
 
 fn shown(skill: &Outcome) -> String {

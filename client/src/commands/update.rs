@@ -11,7 +11,10 @@ use crate::context::Context;
 /// Move skills to the newest versions that the project asks for.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: skillpkg update waitlist")]
+#[command(after_help = "Example: skillpkg update waitlist
+
+A skill of which a copy was edited is kept as it is; where there is one, it exits with 6 once the \
+others are updated.")]
 pub(crate) struct Arguments {
     /// Which; all where absent
     names: Vec<String>,
@@ -50,7 +53,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     let mut terminal = Terminal::new(context.output, otherwise);
     let report = update(&context.settings, &options, &names, &mut terminal).await?;
     installed::tell_update(&report, context.output)?;
-    Ok(0)
+    Ok(if report.kept.is_empty() { 0 } else { Kind::Drift.exit_code() })
 }
 
 /// What is updated stays within what the project asks for: another requirement is another request.

@@ -4,16 +4,17 @@
 //! that each step is one rename and can be taken back by the same rename.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use skillpkg_schema::Manifest;
+use skillpkg_schema::diagnostic::escape;
 use skillpkg_store::content::Store;
 
-use crate::Error;
 use crate::project::io_error;
+use crate::{Error, Kind};
 
 /// Where what is to be placed is made: a directory within the agent's, since a rename does not
 /// leave its file system. All of it is ours by its name.
@@ -59,7 +60,36 @@ impl Base<'_> {
         match self.open_handle(path) {
             Ok(directory) => Ok(Some(Folder { path: path.to_owned(), directory, staging: None })),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(io_error(path, &error)),
+            Err(error) => Err(self.failed(path, &error)),
+        }
+    }
+
+    /// Where the directory at `path` lies, or will: the path itself, or where the link leads that
+    /// stands there while nothing is behind it.
+    pub(super) fn destination(&self, path: &Path) -> PathBuf {
+        if path.canonicalize().is_ok() {
+            return path.to_owned();
+        }
+        path.read_link().map_or_else(|_| path.to_owned(), |target| led_to(path, &target))
+    }
+
+    /// A link on the way to `path` that leads out of the directory, and where to.
+    fn way_out(&self, path: &Path) -> Option<(PathBuf, PathBuf)> {
+        self.confined?;
+        let mut way: Vec<&Path> =
+            path.ancestors().take_while(|above| *above != self.path).collect();
+        way.reverse();
+        way.into_iter().find_map(|part| {
+            let target = part.read_link().ok()?;
+            let leads = part.canonicalize().unwrap_or_else(|_| led_to(part, &target));
+            (!leads.starts_with(self.path)).then(|| (part.to_owned(), leads))
+        })
+    }
+
+    fn failed(&self, path: &Path, error: &io::Error) -> Error {
+        match self.way_out(path) {
+            Some((link, leads)) => outside(&link, &leads),
+            None => io_error(path, error),
         }
     }
 
@@ -69,16 +99,20 @@ impl Base<'_> {
         if let Some(folder) = self.open(path)? {
             return Ok((folder, Vec::new()));
         }
-        let made: Vec<PathBuf> = path
+        let place = self.destination(path);
+        if self.confined.is_some() && !place.starts_with(self.path) {
+            return Err(outside(path, &place));
+        }
+        let made: Vec<PathBuf> = place
             .ancestors()
             .take_while(|above| above.symlink_metadata().is_err())
             .map(Path::to_owned)
             .collect();
-        let create = || match self.confined.zip(path.strip_prefix(self.path).ok()) {
+        let create = || match self.confined.zip(place.strip_prefix(self.path).ok()) {
             Some((base, relative)) => base.create_dir_all(relative),
-            None => std::fs::create_dir_all(path),
+            None => std::fs::create_dir_all(&place),
         };
-        create().map_err(|error| io_error(path, &error))?;
+        create().map_err(|error| self.failed(path, &error))?;
         match self.open(path)? {
             Some(folder) => Ok((folder, made.into_iter().rev().collect())),
             None => Err(io_error(path, &io::Error::from(io::ErrorKind::NotFound))),
@@ -95,6 +129,32 @@ impl Base<'_> {
             None => open_last(base, name.as_ref(), path),
         }
     }
+}
+
+/// Where a link at `path` leads, by its words alone.
+fn led_to(path: &Path, target: &Path) -> PathBuf {
+    let above = path.parent().unwrap_or(path);
+    let above = above.canonicalize().unwrap_or_else(|_| above.to_owned());
+    let mut place = PathBuf::new();
+    for part in above.join(target).components() {
+        match part {
+            Component::ParentDir => {
+                place.pop();
+            }
+            Component::CurDir => {}
+            part => place.push(part),
+        }
+    }
+    place
+}
+
+fn outside(link: &Path, leads: &Path) -> Error {
+    let (link, leads) = (escape(&link.to_string_lossy()), escape(&leads.to_string_lossy()));
+    let message = format!("`{link}` is a link that leads out of the project, to `{leads}`");
+    Error::new(Kind::Refused, "destination_outside", message).with_hint(
+        "a project does not decide where outside of it skills are written: place them for another \
+         agent (`--agent`), or put a directory in the link's place",
+    )
 }
 
 /// Opens a directory in `parent`, following it where it is a link, wherever it leads.
@@ -352,8 +412,13 @@ mod tests {
         let outer = outside.path().join("skills");
         fs::create_dir(&outer).unwrap();
         symlink(outside.path(), root.path().join(".claude")).unwrap();
-        assert!(base.open(&root.path().join(".claude/skills")).is_err());
-        assert!(base.create(&root.path().join(".claude/more")).is_err());
+        for error in [
+            base.open(&root.path().join(".claude/skills")).unwrap_err(),
+            base.create(&root.path().join(".claude/more")).unwrap_err(),
+        ] {
+            assert_eq!(error.code, "destination_outside");
+            assert!(error.message.contains(&*outside.path().to_string_lossy()), "{error}");
+        }
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
 
         fs::create_dir(root.path().join(".own")).unwrap();

@@ -32,6 +32,11 @@ impl<'a> Folders<'a> {
         Ok(self.open.iter_mut().find(|folder| folder.path() == path))
     }
 
+    /// Where the directory at `path` lies, or will.
+    pub(super) fn destination(&self, path: &Path) -> PathBuf {
+        self.base.destination(path)
+    }
+
     fn created(&mut self, path: &Path) -> Result<&mut Folder, Error> {
         if self.existing(path)?.is_none() {
             let (folder, made) = self.base.create(path)?;

@@ -62,6 +62,25 @@ pub struct Report {
     pub skills: Vec<Outcome>,
     /// The skills that are gone, with the version that was there.
     pub removed: Vec<(QualifiedName, Option<Version>)>,
+    /// Skills that were not updated, since a copy of them was edited, with the files.
+    pub kept: Vec<Kept>,
+    /// Whether copies that were edited stay so, of skills that are as they were asked for.
+    pub has_edits: bool,
+    /// Whether `skillpkg.toml` says something else than before.
+    pub rewrote_project: bool,
+}
+
+/// A skill that was not updated, since a copy of it was edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// The skill.
+    pub name: QualifiedName,
+    /// The version that is there.
+    pub version: Option<Version>,
+    /// The version that there would be.
+    pub offered: Version,
+    /// Which copy, and the files; safe to print.
+    pub reason: String,
 }
 
 impl Report {

@@ -14,7 +14,7 @@ use super::change::Change;
 use super::commit::commit;
 use super::directories::Directories;
 use super::folders::Folders;
-use super::goal::{Goal, Report};
+use super::goal::{Goal, Kept, Report};
 use super::index::Index;
 use super::placement::{Placing, Target};
 use super::prepare::{Archive, Expected, Prepared, Shared, internal, is_lost, prepare};
@@ -55,9 +55,6 @@ pub(super) async fn make(
         }
     }
     let prepared = prepare_all(session, &jobs, attendant).await?;
-    let signers = compare_signers(session, &before, &jobs, &prepared, attendant)?;
-    approval::ask(session, &prepared, goal.is_update, attendant)?;
-
     let base = session.base();
     let mut folders = Folders::new(&base, &session.store);
     let mut placing = Placing {
@@ -67,9 +64,9 @@ pub(super) async fn make(
         leaving: &goal.removed,
         discard_edits: session.options.discard_edits,
     };
-    let mut change = Change::of(session);
-    let mut report = Report { skills: Vec::new(), removed: removed(session, &goal) };
-    for (job, one) in jobs.iter().zip(&prepared) {
+    let mut report = Report { removed: removed(session, &goal), ..Report::default() };
+    let (mut going, mut plans) = (Vec::new(), Vec::new());
+    for (job, one) in jobs.into_iter().zip(prepared) {
         let plan = if job.goal.visible {
             placing.place(&Target {
                 name: &one.manifest.name,
@@ -78,10 +75,29 @@ pub(super) async fn make(
                 directories: &directories.of(&one.manifest.name),
                 placement: directories.placement(),
                 change_placement: session.options.copy,
-            })?
+            })
         } else {
-            placing.remove(&one.manifest.name)?
+            placing.remove(&one.manifest.name)
         };
+        match plan {
+            Ok(plan) => {
+                report.has_edits |= !plan.kept.is_empty();
+                plans.push(plan);
+                going.push((job, one));
+            }
+            // One copy that its user edited does not keep the other skills from moving on.
+            Err(error) if goal.is_update && error.code == "edited" => {
+                report.kept.push(kept(session, &one, error.message));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let (jobs, prepared): (Vec<Job>, Vec<Prepared>) = going.into_iter().unzip();
+    let signers = compare_signers(session, &before, &jobs, &prepared, attendant)?;
+    approval::ask(session, &prepared, goal.is_update, attendant)?;
+
+    let mut change = Change::of(session);
+    for ((job, one), plan) in jobs.iter().zip(&prepared).zip(plans) {
         report.skills.push(change.put(session, job, one, plan, attendant)?);
     }
     for name in &goal.removed {
@@ -91,6 +107,7 @@ pub(super) async fn make(
     report.skills.sort_by_cached_key(|skill| skill.locked.name.to_string());
 
     let journal = change.into_journal(session);
+    report.rewrote_project = journal.as_ref().is_some_and(|journal| journal.project.is_some());
     let is_new = prepared.iter().any(|one| one.is_new || one.checked.is_some());
     if is_new {
         session.store.sync()?;
@@ -133,6 +150,12 @@ pub(super) fn hide(
         Some(journal) => commit(&session.state, &session.directory, folders, &journal),
         None => Ok(()),
     }
+}
+
+fn kept(session: &Session<'_>, prepared: &Prepared, reason: String) -> Kept {
+    let name = prepared.manifest.name.clone();
+    let version = session.files.lock.skill(&name).map(|locked| locked.version.clone());
+    Kept { name, version, offered: prepared.manifest.version.clone(), reason }
 }
 
 fn removed(

@@ -26,7 +26,7 @@ mod update;
 
 pub use add::{ARCHIVE_ENDING, Request, install};
 pub use attend::{Approval, Attendant, Progress};
-pub use goal::{Outcome, Report};
+pub use goal::{Kept, Outcome, Report};
 pub use list::{Drift, Listed, drift, list, settle};
 pub use options::Options;
 pub use pick::{PickError, pick};

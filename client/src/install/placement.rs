@@ -37,6 +37,17 @@ pub(super) struct Plan {
     pub(super) left: Vec<PathBuf>,
 }
 
+impl Plan {
+    /// What is placed at `path` is for these agents too, whose directory is a link to that one.
+    fn also_for(&mut self, path: &Path, agents: &[String]) {
+        if let Some(placed) = self.placed.iter_mut().find(|placed| placed.path == path) {
+            let new = agents.iter().filter(|agent| !placed.agents.contains(agent)).cloned();
+            let new: Vec<String> = new.collect();
+            placed.agents.extend(new);
+        }
+    }
+}
+
 /// What the ledger and the agents' directories say, and what may be done about edits.
 pub(super) struct Placing<'p, 's> {
     pub(super) folders: &'p mut Folders<'s>,
@@ -62,8 +73,12 @@ impl Placing<'_, '_> {
     /// Plans how a skill is placed, and how what was placed of it elsewhere goes.
     pub(super) fn place(&mut self, target: &Target<'_>) -> Result<Plan, Error> {
         let mut plan = Plan::default();
-        let mut seen = Vec::new();
-        for (directory, agents) in target.directories {
+        let mut seen: Vec<((u64, u64), PathBuf)> = Vec::new();
+        let mut to_make: Vec<(PathBuf, PathBuf)> = Vec::new();
+        // A link comes after what it may lead to, so that the directory itself is what is listed.
+        let mut directories: Vec<&(PathBuf, Vec<String>)> = target.directories.iter().collect();
+        directories.sort_by_key(|(directory, _)| directory.is_symlink());
+        for (directory, agents) in directories {
             let path = directory.join(target.directory_name.as_str());
             if let Some(folder) = self.folders.existing(directory)? {
                 if folder.has_left_over() {
@@ -71,10 +86,18 @@ impl Placing<'_, '_> {
                 }
                 // Two paths may lead to one directory, where its user linked them.
                 let identity = folder.identity()?;
-                if seen.contains(&identity) {
+                if let Some((_, first)) = seen.iter().find(|(one, _)| *one == identity) {
+                    plan.also_for(first, agents);
                     continue;
                 }
-                seen.push(identity);
+                seen.push((identity, path.clone()));
+            } else {
+                let destination = self.folders.destination(directory);
+                if let Some((_, first)) = to_make.iter().find(|(one, _)| *one == destination) {
+                    plan.also_for(first, agents);
+                    continue;
+                }
+                to_make.push((destination, path.clone()));
             }
             self.place_at(target, &path, agents, &mut plan)?;
         }
@@ -83,7 +106,10 @@ impl Placing<'_, '_> {
             let is_there_still = plan.placed.iter().any(|one| one.path == placed.path)
                 || (name == target.directory_name.as_str()
                     && match self.folders.existing(directory)? {
-                        Some(folder) => seen.contains(&folder.identity()?),
+                        Some(folder) => {
+                            let identity = folder.identity()?;
+                            seen.iter().any(|(one, _)| *one == identity)
+                        }
                         None => false,
                     });
             if !is_there_still {

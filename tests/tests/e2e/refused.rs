@@ -182,8 +182,20 @@ fn an_edited_copy_is_shown_kept_and_let_go_only_where_that_is_said() {
     let answer = machine.run(&["sync"]).succeeded();
     says(&answer, "edited");
     context.publish(&author, "waitlist", "1.1.0", "new", None);
-    let answer = refused(&machine, &["update", "-y"], 5, "edited");
-    says(&answer, "NOTES.md");
+    says(&answer, "with your edits");
+    context.publish(&author, "other", "1.0.0", "old", None);
+    machine.run(&["install", "other@1", "-y"]).succeeded();
+    context.publish(&author, "other", "1.1.0", "new", None);
+    let answer = machine.run(&["update", "-y"]).ended_with(6);
+    for told in ["kept waitlist at 1.0.0", "NOTES.md", "from 1.0.0 to 1.1.0"] {
+        assert!(answer.stdout.contains(told), "{told}: {}", answer.stdout);
+    }
+    says(&answer, "--discard-edits");
+    assert_eq!(machine.read(".agents/skills/waitlist/NOTES.md"), "mine");
+    assert_eq!(machine.read(".agents/skills/other/NOTES.md"), "new");
+    let answer = machine.run(&["update", "-y", "--json"]).ended_with(6).json();
+    assert_eq!(answer["kept"][0]["name"], "waitlist");
+    assert_eq!(answer["kept"][0]["offered"], "1.1.0");
     refused(&machine, &["remove", "waitlist"], 5, "edited");
     machine.run(&["update", "-y", "--discard-edits"]).succeeded();
     assert_eq!(machine.read(".agents/skills/waitlist/NOTES.md"), "new");

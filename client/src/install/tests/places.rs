@@ -162,3 +162,47 @@ fn a_skill_takes_the_place_of_one_that_goes() {
     assert_eq!(fs::read_dir(machine.project().join(".agents/skills")).unwrap().count(), 1);
     assert!(!machine.sync(Frozen::Yes).unwrap().has_changes());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_directory_of_skills_that_is_not_there_yet_is_one_place() {
+    use std::os::unix::fs::symlink;
+    let machine = Machine::new();
+    fs::create_dir(machine.project().join(".claude")).unwrap();
+    symlink("../.agents/skills", machine.project().join(".claude/skills")).unwrap();
+    let archive = machine.archive("first", "1.0.0", "first", None);
+    machine.install(&[&archive]).unwrap();
+    for place in [".agents/skills/first", ".claude/skills/first"] {
+        let notes = machine.project().join(place).join("NOTES.md");
+        assert_eq!(fs::read_to_string(notes).unwrap(), "first");
+    }
+    assert_eq!(agents_of(&machine), ["claude-code", "universal"]);
+    assert!(!machine.sync(Frozen::Yes).unwrap().has_changes());
+    machine.remove(&["first"]).unwrap();
+    assert_eq!(fs::read_dir(machine.project().join(".agents/skills")).unwrap().count(), 0);
+
+    // Also where the link alone is asked for.
+    let mut machine = Machine::new();
+    fs::create_dir(machine.project().join(".claude")).unwrap();
+    symlink("../.agents/skills", machine.project().join(".claude/skills")).unwrap();
+    machine.options.agents = vec!["claude-code".to_owned()];
+    machine.install(&[&machine.archive("first", "1.0.0", "first", None)]).unwrap();
+    assert!(machine.project().join(".agents/skills/first/NOTES.md").exists());
+    assert!(!machine.sync(Frozen::Yes).unwrap().has_changes());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_out_of_the_project_is_refused_and_says_where_to() {
+    let machine = Machine::new();
+    let (outside, link) = (machine.path("elsewhere"), machine.project().join(".claude"));
+    fs::create_dir_all(outside.join("skills")).unwrap();
+    std::os::unix::fs::symlink(&outside, &link).unwrap();
+    let archive = machine.archive("first", "1.0.0", "first", None);
+    let error = machine.install(&[&archive]).unwrap_err();
+    assert_eq!((error.code.as_str(), error.kind), ("destination_outside", crate::Kind::Refused));
+    assert!(error.message.contains("elsewhere"), "{error}");
+    assert!(error.hint.unwrap().contains("--agent"));
+    assert_eq!(fs::read_dir(outside.join("skills")).unwrap().count(), 0);
+    assert!(!machine.project().join("skillpkg.toml").exists());
+}
