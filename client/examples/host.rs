@@ -1,17 +1,29 @@
 //! An agent host in fifty lines. The model is whoever writes to standard input.
 //!
-//! In a project with an active skill: `cargo run --example host -- waitlist`, then type
+//! Build it with `cargo build --example host`. Then, in a project with an active skill, run
+//! `target/debug/examples/host waitlist` (with the path to where it was built), and type
 //! `{"tool": "access", "args": {"user": "x@y.z"}}`.
-#![expect(clippy::print_stdout, reason = "a host talks to its user")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a host talks to its user")]
 
 use std::io::BufRead as _;
+use std::process::ExitCode;
 
 use skillpkg::host::{Arguments, CapabilityKind, Host, HostOptions, PermissionRequest};
 use skillpkg::settings::Sources;
 use skillpkg_schema::skill::Answer;
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> ExitCode {
+    match converse().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn converse() -> Result<(), Box<dyn std::error::Error>> {
     let sources = Sources {
         registry: None,
         environment: std::env::vars_os().collect(),
@@ -27,18 +39,17 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     };
 
-    // What the model is told: the prose, how to call, the catalogue of tools, the other
-    // capabilities of the skill.
+    // What the model is told: the prose, how to call, the catalogue of tools and scripts, and here
+    // the resources whole.
     println!("{}", host.system_text(&skill)?);
     for one in host.capabilities(&skill)? {
-        match one.kind {
-            CapabilityKind::Tool => {}
-            CapabilityKind::Resource => println!("{}", host.read_text(&skill, &one.name).await?),
-            CapabilityKind::Script => println!("{}: {}", one.name, one.schema),
+        if one.kind == CapabilityKind::Resource {
+            println!("{}", host.read_text(&skill, &one.name).await?);
         }
     }
 
     // What it answers: at most one call, run with what was approved when the skill was activated.
+    // A script that wants permission each time is refused here; a host with a user asks.
     let permission = |request: &PermissionRequest| request.approved;
     for answer in std::io::stdin().lock().lines() {
         let called = match host.resolve(&skill, Answer::Text(&answer?)) {

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use skillpkg::Error;
+use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::skill::compile;
 
 use crate::commands::subject::Subject;
@@ -17,11 +18,22 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error> {
-    let skill = Subject::find(context, arguments.what.as_deref())?.skill_file()?;
+    let (skill, scripts) = Subject::find(context, arguments.what.as_deref())?.skill_file()?;
     let system = compile(&skill);
     context.output.exact(&system)?;
+    if !scripts.is_empty() {
+        let names: Vec<String> =
+            scripts.iter().map(|script| format!("`{}`", escape(script))).collect();
+        context.output.talk(&format!(
+            "The text tells of tools alone. Scripts, once the skill is installed: `skillpkg call \
+             {} SCRIPT` with {}.",
+            escape(&skill.name),
+            names.join(", ")
+        ));
+    }
     context.output.json(&json!({
         "name": skill.name,
+        "scripts": scripts,
         "system": system,
         "rendered": skill.rendered,
     }))?;

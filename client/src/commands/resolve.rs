@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use skillpkg::{Error, Kind};
-use skillpkg_schema::diagnostic::escape_whole;
-use skillpkg_schema::skill::{Answer, Call, resolve};
+use skillpkg_schema::diagnostic::{escape, escape_whole};
+use skillpkg_schema::skill::{Answer, Call, Resolved, Written, resolve_among};
 
 use crate::commands::input;
 use crate::commands::subject::Subject;
@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Serialize)]
-struct Resolved<'a> {
+struct Report<'a> {
     call: Option<ShownCall<'a>>,
 }
 
@@ -39,17 +39,33 @@ struct ShownCall<'a> {
 
 /// Runs it; answers with the exit code.
 pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error> {
-    let skill = Subject::find(context, arguments.what.as_deref())?.skill_file()?;
+    let (skill, scripts) = Subject::find(context, arguments.what.as_deref())?.skill_file()?;
     let answer = input::read_stdin("the model's answer", MAX_ANSWER_BYTES)?;
-    let call = resolve(&skill.tools, Answer::Text(&answer))
+    let scripts: Vec<&str> = scripts.iter().map(String::as_str).collect();
+    let resolved = resolve_among(&skill.tools, &scripts, Answer::Text(&answer))
         .map_err(|error| Error::new(Kind::Failed, error.code, error.message))?;
+    let call = match resolved {
+        None => None,
+        Some(Resolved::Tool(call)) => Some(call),
+        Some(Resolved::Other(written)) => return Err(script_called(&skill.name, &written)),
+    };
     match &call {
         Some(call) => context.output.text(&shown(call))?,
         None => context.output.talk("There is no call in it."),
     }
     let call = call.as_ref().map(json_of).transpose()?;
-    context.output.json(&Resolved { call })?;
+    context.output.json(&Report { call })?;
     Ok(0)
+}
+
+/// A runner decides what a script's call spawns, and its contract what it gets.
+fn script_called(skill: &str, written: &Written) -> Error {
+    let (skill, script) = (escape(skill), escape(&written.tool));
+    let message = format!("`{script}` is a script, and `resolve` binds calls of tools alone");
+    Error::new(Kind::Failed, "script_called", message).with_hint(format!(
+        "once the skill is installed, `skillpkg call {skill} {script} -` runs it with its \
+         arguments as JSON on stdin"
+    ))
 }
 
 /// The tool, and under it each argv word on a line of its own: no quoting can be misread.

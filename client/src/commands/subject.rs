@@ -69,14 +69,22 @@ impl Subject {
         Err(Error::new(Kind::Failed, "not_found", message).with_hint(hint))
     }
 
-    /// The parsed `SKILL.md`, and of a directory the checked whole.
+    /// The parsed `SKILL.md`, and of a directory the checked whole, with the names of its scripts.
     ///
     /// An archive is refused: only what lies in a directory or was verified into the store is
     /// compiled.
-    pub(crate) fn skill_file(self) -> Result<SkillFile, Error> {
+    pub(crate) fn skill_file(self) -> Result<(SkillFile, Vec<String>), Error> {
         match self {
-            Self::Directory(directory) => Ok(read_directory(&directory)?.file),
-            Self::Installed(snapshot) => Ok(parse(&snapshot.skill_file, SKILL_FILE)?),
+            Self::Directory(directory) => {
+                let skill = read_directory(&directory)?;
+                let scripts = skill.capabilities.scripts.into_iter();
+                Ok((skill.file, scripts.map(|script| script.name).collect()))
+            }
+            Self::Installed(snapshot) => {
+                let scripts = snapshot.manifest.scripts.iter();
+                let scripts = scripts.map(|script| script.name.clone()).collect();
+                Ok((parse(&snapshot.skill_file, SKILL_FILE)?, scripts))
+            }
             Self::Archive(path) => {
                 let shown = escape(&path.to_string_lossy());
                 let message = format!("`{shown}` is a file; expected a directory or a name");

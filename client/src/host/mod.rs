@@ -60,6 +60,7 @@ mod active;
 mod added;
 mod arguments;
 mod call;
+mod calling;
 mod capability;
 mod environment;
 mod error;
@@ -79,7 +80,7 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use skillpkg_schema::diagnostic::escape;
-use skillpkg_schema::skill::{self, Answer, Call};
+use skillpkg_schema::skill::{self, CatalogueEntry};
 use skillpkg_schema::{ContentAddress, QualifiedName};
 use skillpkg_store::content::Store;
 
@@ -210,21 +211,19 @@ impl Host {
     }
 
     /// The system text of an active skill, for a model without tool calling of its own: the prose,
-    /// how to call, and the catalogue of tools.
+    /// how to call, and the catalogue of tools and, behind them, of scripts.
     pub fn system_text(&self, skill: &str) -> Result<String, Error> {
-        Ok(skill::compile(&self.active_snapshot(skill)?.skill_file()?))
+        let snapshot = self.active_snapshot(skill)?;
+        let scripts = self.listed(&snapshot)?.into_iter();
+        let scripts = scripts.filter(|one| one.kind == CapabilityKind::Script);
+        let catalogue: Vec<CatalogueEntry> =
+            scripts.map(calling::catalogue_entry).collect::<Result<_, _>>()?;
+        Ok(skill::compile_with(&snapshot.skill_file()?, &catalogue))
     }
 
     /// The prose of an active skill, for a model with tool calling of its own.
     pub fn prose(&self, skill: &str) -> Result<String, Error> {
         Ok(self.active_snapshot(skill)?.skill_file()?.rendered)
-    }
-
-    /// The call in a model's answer; [`None`] where it makes none. An error is worded for the
-    /// model. Runs nothing: the call's `tool` and `args` go to [`Host::call`].
-    pub fn resolve(&self, skill: &str, answer: Answer<'_>) -> Result<Option<Call>, CallError> {
-        let file = self.active_snapshot(skill)?.skill_file()?;
-        Ok(skill::resolve(&file.tools, answer)?)
     }
 
     /// The content of a resource of an active skill, re-hashed just now.

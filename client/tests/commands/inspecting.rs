@@ -134,3 +134,16 @@ fn a_refused_contract_and_arguments_that_do_not_bind_say_where() {
     assert_eq!(ran.json()["error"]["file"], "bad.json");
     assert!(ran.json()["error"]["line"].is_u64());
 }
+
+#[test]
+fn scripts_are_told_where_a_text_or_a_call_of_tools_is_wanted() {
+    let machine = Machine::new();
+    let analysis = example("data-analysis");
+    let compiled = machine.ok(&["compile", &analysis, "--json"]);
+    let script = compiled.json()["scripts"][0].as_str().unwrap().to_owned();
+    assert!(compiled.stderr.contains(&format!("`{script}`")), "{}", compiled.stderr);
+    let answer = format!(r#"{{"tool": "{script}", "args": {{}}}}"#);
+    let ran = machine.run_with(&["resolve", &analysis, "--json"], &answer);
+    assert_eq!(ran.json()["error"]["code"], "script_called");
+    assert!(ran.stdout.contains("skillpkg call"), "{}", ran.stdout);
+}

@@ -1,6 +1,6 @@
 //! Which skills and capabilities a host sees.
 
-use skillpkg::host::{Arguments, CapabilityKind};
+use skillpkg::host::{Arguments, CallError, CapabilityKind};
 use skillpkg::resource::Resource;
 use skillpkg_schema::skill::Answer;
 
@@ -119,4 +119,33 @@ async fn a_models_answer_becomes_a_call() {
     let answer = r#"{"tool": "access", "args": {"user": "x@y.z"}}"#;
     let call = host.resolve("waitlist", Answer::Text(answer)).unwrap().unwrap();
     assert_eq!(call.argv, ["sh", "handle.sh", "--x@y.z", "1"]);
+}
+
+#[tokio::test]
+async fn a_script_is_in_the_catalogue_and_called_as_a_tool_is() {
+    let machine = Machine::new();
+    machine.activate(&texts(&with_script("cat", "")));
+    let host = machine.host();
+    let told = host.system_text("data").unwrap();
+    let entry = told.lines().last().unwrap();
+    assert!(told.contains("```call"), "{told}");
+    assert!(entry.contains(r#""name":"normalize""#) && entry.contains("maximumRows"), "{entry}");
+
+    for answer in [
+        r#"{"tool": "normalize", "args": {"inputFile": "a.csv"}}"#,
+        "I normalize it.\n```call\n{\"name\": \"normalize\", \"input\": {\"inputFile\": \"a.csv\"}}\n```",
+        r#"{"function": {"name": "normalize", "arguments": "{\"inputFile\": \"a.csv\"}"}}"#,
+    ] {
+        let call = host.resolve("data", Answer::Text(answer)).unwrap().unwrap();
+        assert_eq!((call.tool.as_str(), call.argv.len()), ("normalize", 0), "{answer}");
+        let arguments = Arguments::from(call);
+        let outcome = host.call("data", "normalize", &arguments, &all).await.unwrap();
+        assert_eq!(outcome.stdout, br#"{"inputFile":"a.csv","maximumRows":10}"#, "{answer}");
+    }
+    let wrong = r#"{"tool": "normalize", "args": {"inputFile": "a", "maximumRows": 101}}"#;
+    let refused = host.resolve("data", Answer::Text(wrong));
+    let Err(CallError::Arguments { code, path, .. }) = refused else { panic!("{refused:?}") };
+    assert_eq!((code.as_str(), path.as_deref()), ("number_out_of_range", Some("/maximumRows")));
+    let unknown = host.resolve("data", Answer::Text(r#"{"tool": "normalise", "args": {}}"#));
+    assert!(unknown.unwrap_err().to_string().contains("did you mean `normalize`?"));
 }

@@ -1,6 +1,5 @@
 //! The calls that a model's answer holds.
 
-use super::Tool;
 use super::fence::fences;
 use super::resolve::ResolveError;
 use crate::diagnostic::escape;
@@ -16,11 +15,16 @@ const MAX_BARE_DEPTH: usize = 32;
 /// The keys under which a call's arguments stand.
 const ARGUMENT_KEYS: [&str; 4] = ["args", "arguments", "input", "params"];
 
+/// Whether a skill has something of this name to call.
+pub(super) type Callable<'a> = &'a dyn Fn(&str) -> bool;
+
 /// A call as it was written.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Written {
-    pub(super) tool: String,
-    pub(super) arguments: Vec<(String, Json)>,
+pub struct Written {
+    /// What is called.
+    pub tool: String,
+    /// The arguments, as given.
+    pub arguments: Vec<(String, Json)>,
 }
 
 fn error(code: &'static str, message: impl Into<String>) -> ResolveError {
@@ -28,7 +32,7 @@ fn error(code: &'static str, message: impl Into<String>) -> ResolveError {
 }
 
 /// The one call in a text; [`None`] where it holds none.
-pub(super) fn in_text(tools: &[Tool], text: &str) -> Result<Option<Written>, ResolveError> {
+pub(super) fn in_text(callable: Callable<'_>, text: &str) -> Result<Option<Written>, ResolveError> {
     if text.len() > MAX_ANSWER_BYTES {
         return Err(error(
             "answer_too_long",
@@ -39,10 +43,10 @@ pub(super) fn in_text(tools: &[Tool], text: &str) -> Result<Option<Written>, Res
     if whole.starts_with(['{', '['])
         && let Ok(value) = json::parse(whole, &BOUNDS)
     {
-        let calls = if is_call(tools, &value) {
+        let calls = if is_call(callable, &value) {
             structured_all(&value)?
         } else {
-            bare_calls(tools, whole)?
+            bare_calls(callable, whole)?
         };
         return only(calls);
     }
@@ -54,7 +58,7 @@ pub(super) fn in_text(tools: &[Tool], text: &str) -> Result<Option<Written>, Res
         last = fence.range.end;
         let lines: Vec<&str> = fence.lines.iter().map(|line| line.text.as_str()).collect();
         match json::parse(&lines.join("\n"), &BOUNDS) {
-            Ok(value) if fence.language == "call" || is_call(tools, &value) => {
+            Ok(value) if fence.language == "call" || is_call(callable, &value) => {
                 calls.extend(structured_all(&value)?);
             }
             Err(reason) if fence.language == "call" => {
@@ -69,7 +73,7 @@ pub(super) fn in_text(tools: &[Tool], text: &str) -> Result<Option<Written>, Res
         }
     }
     outside.push_str(text.get(last..).unwrap_or_default());
-    calls.extend(bare_calls(tools, &outside)?);
+    calls.extend(bare_calls(callable, &outside)?);
     only(calls)
 }
 
@@ -95,19 +99,15 @@ fn only(calls: Vec<Written>) -> Result<Option<Written>, ResolveError> {
 }
 
 /// Whether an object in a text is meant as a call, rather than as data.
-fn is_call(tools: &[Tool], value: &Json) -> bool {
+fn is_call(callable: Callable<'_>, value: &Json) -> bool {
     if let Json::Array(items) = value {
-        return !items.is_empty() && items.iter().all(|item| is_call(tools, item));
+        return !items.is_empty() && items.iter().all(|item| is_call(callable, item));
     }
     let target = target(value);
     let Some(name) = name(target) else { return message_calls(value).is_some() };
-    names_tool(tools, name)
+    callable(name)
         || target.get("tool").is_some()
         || ARGUMENT_KEYS.iter().any(|key| target.get(key).is_some())
-}
-
-fn names_tool(tools: &[Tool], name: &str) -> bool {
-    tools.iter().any(|tool| tool.id == name)
 }
 
 /// The object that names the tool: OpenAI and MCP wrap it.
@@ -193,7 +193,7 @@ fn arguments(tool: &str, key: &str, value: &Json) -> Result<Vec<(String, Json)>,
 }
 
 /// The bare objects of a text that name a tool.
-fn bare_calls(tools: &[Tool], text: &str) -> Result<Vec<Written>, ResolveError> {
+fn bare_calls(callable: Callable<'_>, text: &str) -> Result<Vec<Written>, ResolveError> {
     let mut calls = Vec::new();
     let mut from = 0;
     // Every byte is looked at by at most so many starts before the text is given up.
@@ -209,7 +209,7 @@ fn bare_calls(tools: &[Tool], text: &str) -> Result<Vec<Written>, ResolveError> 
         let Some(object) = end.and_then(|end| rest.get(..end)) else { continue };
         let Ok(value) = json::parse(object, &BOUNDS) else { continue };
         from = start + object.len();
-        if name(target(&value)).is_some_and(|name| names_tool(tools, name)) {
+        if name(target(&value)).is_some_and(|name| callable(name)) {
             calls.push(structured(&value)?);
         }
     }

@@ -29,17 +29,38 @@ One tool a line, as JSON:
 ///
 /// A skill without tools is its prose alone.
 pub fn compile(skill: &SkillFile) -> String {
+    compile_with(skill, &[])
+}
+
+/// Something beside the tools that a model can call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CatalogueEntry {
+    /// What it is called.
+    pub name: String,
+    /// What a model is told it does.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub input_schema: Json,
+}
+
+/// As [`compile`], with `others` in the catalogue behind the tools.
+pub fn compile_with(skill: &SkillFile, others: &[CatalogueEntry]) -> String {
     let mut system = skill.rendered.clone();
-    if skill.tools.is_empty() {
+    if skill.tools.is_empty() && others.is_empty() {
         return system;
     }
     system.push_str("\n\n");
     system.push_str(PROTOCOL);
-    for tool in &skill.tools {
+    let tools = skill.tools.iter().map(|tool| CatalogueEntry {
+        name: tool.id.clone(),
+        description: tool.description.clone(),
+        input_schema: tool.schema(),
+    });
+    for CatalogueEntry { name, description, input_schema } in tools.chain(others.iter().cloned()) {
         let entry = Json::Object(vec![
-            ("name".to_owned(), Json::String(tool.id.clone())),
-            ("description".to_owned(), Json::String(tool.description.clone())),
-            ("input_schema".to_owned(), tool.schema()),
+            ("name".to_owned(), Json::String(name)),
+            ("description".to_owned(), Json::String(description)),
+            ("input_schema".to_owned(), input_schema),
         ]);
         system.push_str(&entry.canonical());
         system.push('\n');

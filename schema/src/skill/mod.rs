@@ -31,11 +31,11 @@ mod template;
 mod tool;
 mod yaml;
 
-pub use compile::compile;
+pub use compile::{CatalogueEntry, compile, compile_with};
 pub use content::HIDDEN_CHARACTER;
 pub use parse::parse;
 pub use programs::programs;
-pub use resolve::{Answer, Call, ResolveError, resolve};
+pub use resolve::{Answer, Call, ResolveError, Resolved, Written, resolve, resolve_among};
 pub use run_files::run_files;
 
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::answer::{self, Written};
+use super::answer;
+pub use super::answer::Written;
 use super::coerce::{coerce, expected, text};
 use super::param::is_choice;
 use super::report::did_you_mean;
@@ -51,23 +52,48 @@ pub struct ResolveError {
 
 /// The call in `answer`; [`None`] where a text holds none.
 pub fn resolve(tools: &[Tool], answer: Answer<'_>) -> Result<Option<Call>, ResolveError> {
-    let written = match answer {
-        Answer::Text(text) => answer::in_text(tools, text)?,
-        Answer::Structured(value) => answer::in_structure(value)?,
-    };
-    written.map(|written| bind(tools, written)).transpose()
+    match resolve_among(tools, &[], answer)? {
+        None => Ok(None),
+        Some(Resolved::Tool(call)) => Ok(Some(call)),
+        Some(Resolved::Other(written)) => Err(unknown_tool(tools, &[], &written.tool)),
+    }
 }
 
-fn bind(tools: &[Tool], written: Written) -> Result<Call, ResolveError> {
-    let Some(tool) = tools.iter().find(|tool| tool.id == written.tool) else {
-        return Err(unknown_tool(tools, &written.tool));
+/// What an answer calls.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Resolved {
+    /// A tool, its arguments checked.
+    Tool(Call),
+    /// One of the others, whose arguments whoever runs it checks.
+    Other(Written),
+}
+
+/// As [`resolve`], where beside the tools the capabilities named by `others` can be called.
+pub fn resolve_among(
+    tools: &[Tool],
+    others: &[&str],
+    answer: Answer<'_>,
+) -> Result<Option<Resolved>, ResolveError> {
+    let callable = |name: &str| tools.iter().any(|tool| tool.id == name) || others.contains(&name);
+    let written = match answer {
+        Answer::Text(text) => answer::in_text(&callable, text)?,
+        Answer::Structured(value) => answer::in_structure(value)?,
     };
+    let Some(written) = written else { return Ok(None) };
+    match tools.iter().find(|tool| tool.id == written.tool) {
+        Some(tool) => bind(tool, written).map(|call| Some(Resolved::Tool(call))),
+        None if others.contains(&written.tool.as_str()) => Ok(Some(Resolved::Other(written))),
+        None => Err(unknown_tool(tools, others, &written.tool)),
+    }
+}
+
+fn bind(tool: &Tool, written: Written) -> Result<Call, ResolveError> {
     let args = arguments(tool, written.arguments)?;
     Ok(Call { argv: words(tool, &args)?, tool: tool.id.clone(), args })
 }
 
-fn unknown_tool(tools: &[Tool], name: &str) -> ResolveError {
-    let ids = || tools.iter().map(|tool| tool.id.as_str());
+fn unknown_tool(tools: &[Tool], others: &[&str], name: &str) -> ResolveError {
+    let ids = || tools.iter().map(|tool| tool.id.as_str()).chain(others.iter().copied());
     let hint = did_you_mean(name, ids()).unwrap_or_else(|| match listed(ids()) {
         Some(ids) => format!("there are {ids}"),
         None => "this skill has no tools".to_owned(),
