@@ -27,7 +27,13 @@ impl<'a> Reading<'a> {
     }
 
     /// The whole file as a table, or why it is none. `solution` is what solves a merge conflict.
-    pub(super) fn table(&self, solution: &str) -> Result<DeTable<'a>, Faults> {
+    ///
+    /// `restoring` is what to do where it is no TOML at all.
+    pub(super) fn table(
+        &self,
+        solution: &str,
+        restoring: Option<&str>,
+    ) -> Result<DeTable<'a>, Faults> {
         if let Some(line) = first_mark(self.text) {
             let message = "an unfinished merge left conflict markers here";
             return Err(Diagnostic::error("lock_conflict", message)
@@ -37,7 +43,8 @@ impl<'a> Reading<'a> {
                 .into());
         }
         DeTable::parse(self.text).map(toml::Spanned::into_inner).map_err(|error| {
-            let fault = Diagnostic::error(self.code, escape(error.message().trim()));
+            let mut fault = Diagnostic::error(self.code, escape(error.message().trim()));
+            fault.hint = restoring.map(str::to_owned);
             self.placed(fault, error.span().unwrap_or(0..0)).into()
         })
     }

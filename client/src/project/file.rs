@@ -41,6 +41,7 @@ impl ProjectFile {
         let mut reading = Reading::new(text, PROJECT_FILE, "project_invalid");
         let table = reading.table(
             "edit `skillpkg.toml` to hold the skills of both sides, then run `skillpkg sync`",
+            None,
         )?;
         let mut file = Self::default();
         for (key, value) in &table {

@@ -20,6 +20,8 @@ const HEADER: &str = "\
 const TOP_KEYS: [&str; 2] = ["version", "skill"];
 const ENTRY_KEYS: [&str; 8] =
     ["name", "version", "registry", "file", "address", "archive", "key", "log-index"];
+const RESTORING: &str = "restore it (`git checkout -- skillpkg.lock`), or remove it and run \
+                         `skillpkg sync`, which resolves every skill anew";
 const CONFLICT: &str = "keep either side of it (`git checkout --ours skillpkg.lock`), then run \
                         `skillpkg sync`, which resolves what is missing and keeps the rest";
 
@@ -39,7 +41,7 @@ impl LockFile {
     /// bound to bytes and a signer is not locked.
     pub fn parse(text: &str) -> Result<Self, Faults> {
         let mut reading = Reading::new(text, LOCK_FILE, "lock_invalid");
-        let table = reading.table(CONFLICT)?;
+        let table = reading.table(CONFLICT, Some(RESTORING))?;
         check_version(&mut reading, &table);
         let mut lock = Self::default();
         let mut has_unknown = table.keys().any(|key| !TOP_KEYS.contains(&key.get_ref().as_ref()));
@@ -161,7 +163,8 @@ fn write_unknown(text: &mut String, unknown: &toml::Table) {
 
 fn check_version(reading: &mut Reading<'_>, table: &DeTable<'_>) {
     let Some(value) = table.get("version") else {
-        reading.fault(0..0, "`version` is missing: this is no lockfile");
+        let message = "`version` is missing: this is no lockfile";
+        reading.fault_with_hint(0..0, message, RESTORING.to_owned());
         return;
     };
     let number = value
