@@ -1,10 +1,11 @@
 //! What every request shares.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use crate::auth::Authenticator;
 use crate::contents::Contents;
@@ -12,9 +13,6 @@ use crate::data::Data;
 use crate::documents::DocumentCache;
 use crate::problem::{Answer, Refusal};
 use crate::skills::publish::{Pace, Step};
-
-/// How long a publish waits for its turn.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Called at each step of a publish; an error ends the publish there, as a crash would.
 pub type AtStep = Arc<dyn Fn(Step) -> std::io::Result<()> + Send + Sync>;
@@ -28,6 +26,10 @@ pub struct Options {
     pub pace: Pace,
     /// Uploads received at once: they take disk, at most the archive bound each.
     pub uploads: usize,
+    /// Uploads of one account received at once: slow ones hold up nobody else.
+    pub uploads_per_account: usize,
+    /// How long a publish waits for its turn.
+    pub patience: Duration,
     /// Archives verified at once: each takes memory for a frame's window and a manifest, and disk
     /// for what it unpacks to.
     pub verifications: usize,
@@ -41,6 +43,8 @@ impl Default for Options {
             new_names_per_hour: 1_000,
             pace: Pace::default(),
             uploads: 64,
+            uploads_per_account: 4,
+            patience: Duration::from_mins(1),
             verifications: 4,
             at_step: None,
         }
@@ -53,9 +57,18 @@ impl fmt::Debug for Options {
             .field("new_names_per_hour", &self.new_names_per_hour)
             .field("pace", &self.pace)
             .field("uploads", &self.uploads)
+            .field("uploads_per_account", &self.uploads_per_account)
+            .field("patience", &self.patience)
             .field("verifications", &self.verifications)
             .finish_non_exhaustive()
     }
+}
+
+/// The right to one upload, until it is dropped.
+#[derive(Debug)]
+pub struct UploadPermit {
+    _of_account: OwnedSemaphorePermit,
+    _of_all: OwnedSemaphorePermit,
 }
 
 /// The registry that requests are made to; cheap to clone.
@@ -76,6 +89,8 @@ pub struct Inner {
     /// Content that is ready.
     pub contents: Contents,
     uploads: Arc<Semaphore>,
+    /// Of the accounts that upload or wait to.
+    account_uploads: Mutex<HashMap<i64, Arc<Semaphore>>>,
     verifications: Arc<Semaphore>,
 }
 
@@ -96,19 +111,33 @@ impl Registry {
             documents: DocumentCache::new(database.clone()),
             contents: Contents::new(database.clone(), data.blobs.clone()),
             uploads: Arc::new(Semaphore::new(options.uploads)),
+            account_uploads: Mutex::default(),
             verifications: Arc::new(Semaphore::new(options.verifications)),
             data,
             options,
         }))
     }
 
-    /// The right to one upload; refused where none is free for too long.
-    pub async fn upload_permit(&self) -> Answer<OwnedSemaphorePermit> {
-        let turn = Arc::clone(&self.uploads).acquire_owned();
-        match tokio::time::timeout(PATIENCE, turn).await {
+    /// The right of an account to one upload; refused where none is free for too long.
+    pub async fn upload_permit(&self, account: i64) -> Answer<UploadPermit> {
+        let of_account = self.uploads_of(account);
+        // The account's own turn first: who waits for it keeps nobody else waiting.
+        let turn = async {
+            let of_account = of_account.acquire_owned().await?;
+            let of_all = Arc::clone(&self.uploads).acquire_owned().await?;
+            Ok::<_, AcquireError>(UploadPermit { _of_account: of_account, _of_all: of_all })
+        };
+        match tokio::time::timeout(self.options.patience, turn).await {
             Ok(turn) => turn.map_err(|error| Refusal::internal(&error)),
             Err(_) => Err(Refusal::unavailable("too many publishes at once; try again", 5)),
         }
+    }
+
+    fn uploads_of(&self, account: i64) -> Arc<Semaphore> {
+        let mut accounts = self.account_uploads.lock().unwrap_or_else(PoisonError::into_inner);
+        accounts.retain(|_, uploads| Arc::strong_count(uploads) > 1);
+        let most = self.options.uploads_per_account;
+        Arc::clone(accounts.entry(account).or_insert_with(|| Arc::new(Semaphore::new(most))))
     }
 
     /// The right to verify one archive; those that have one are done soon.

@@ -131,8 +131,8 @@ fn hostile_files_are_refused_or_read_within_bounds() {
     let many = 30_000;
     let body = |body: String| format!("{FRONT}{body}\n");
     for (source, is_read) in [
-        (body(">".repeat(many)), true),
-        (body("- ".repeat(many)), true),
+        (body(">".repeat(many)), false),
+        (body("- ".repeat(many)), false),
         (body("[".repeat(many)), true),
         (body("x\u{e0041}".to_owned() + &"\u{e0041}".repeat(many)), true),
         (body("```tool\nbad\n```\n\n".repeat(2_000)), false),
@@ -149,5 +149,77 @@ fn hostile_files_are_refused_or_read_within_bounds() {
         if let Err(faults) = parsed {
             assert!(faults.diagnostics().len() <= 300, "{start}");
         }
+    }
+}
+
+/// A tool with these lines beneath `params`, and this behind `run: `.
+fn tool(id: usize, params: &str, run: &str) -> String {
+    format!("```tool\nid: t{id}\ndescription: d\n{params}run: {run}\n```\n\n")
+}
+
+fn params(count: usize) -> (String, String) {
+    let mut params = "params:\n".to_owned();
+    let mut run = "echo".to_owned();
+    for one in 0..count {
+        let _ = writeln!(params, "  p{one}:");
+        let _ = write!(run, " $p{one}");
+    }
+    (params, run)
+}
+
+fn choices(count: usize) -> String {
+    let choices: Vec<String> = (0..count).map(|one| one.to_string()).collect();
+    format!("params:\n  a:\n    enum: {}\n", choices.join(","))
+}
+
+#[test]
+fn what_is_more_than_a_bound_is_refused_by_its_line_and_what_is_just_within_is_read() {
+    let words = |count: usize| format!("echo{}", " x".repeat(count - 1));
+    let items = |count: usize| format!("\n{}", "  - x\n".repeat(count));
+    let tools = |count: usize| (0..count).map(|id| tool(id, "", "echo")).collect::<String>();
+    let large = |count: usize| (0..count).map(|id| tool(id, "", &words(1_024))).collect::<String>();
+    let wide = |count: usize| {
+        let (params, run) = params(count);
+        tool(0, &params, &run)
+    };
+    let long = |count: usize| tool(0, &"\n".repeat(count - 3), "echo");
+    let nested = |count: usize| format!("a\n\n{}x\n", "> - ".repeat(count / 2));
+    let marks = |count: usize| format!("a\n\n{}\n", "[".repeat(count - 4));
+    let first = 6;
+    for (code, line, within, over) in [
+        ("run_too_long", first + 3, tool(0, "", &words(1_024)), tool(0, "", &words(1_025))),
+        ("run_too_long", first + 3 + 1_025, tool(0, "", &items(1_024)), tool(0, "", &items(1_025))),
+        ("params_too_many", first + 4 + 256, wide(256), wide(257)),
+        (
+            "param_enum",
+            first + 5,
+            tool(0, &choices(1_024), "echo $a"),
+            tool(0, &choices(1_025), "echo $a"),
+        ),
+        ("fence_too_long", first, long(4_096), long(4_097)),
+        ("tools_too_many", first + 6 * 1_024, tools(1_024), tools(1_025)),
+        ("tools_too_large", first + 6 * 32, large(32), large(33)),
+        ("nested_too_deep", first + 2, nested(64), nested(66)),
+        ("markup_too_long", first + 2, marks(131_072), marks(131_073)),
+    ] {
+        let read = parse(format!("{FRONT}{within}").as_bytes(), "SKILL.md");
+        assert!(read.is_ok(), "{code}: {}", read.unwrap_err());
+        let faults = parse(format!("{FRONT}{over}").as_bytes(), "SKILL.md").unwrap_err();
+        let [one] = faults.diagnostics() else { panic!("{code}: {faults}") };
+        let place = (one.code.as_str(), one.line.unwrap(), one.file.as_deref());
+        assert_eq!(place, (code, u32::try_from(line).unwrap(), Some("SKILL.md")), "{one}");
+        assert!(one.hint.is_some(), "{one}");
+    }
+}
+
+#[test]
+fn a_file_of_marks_alone_is_refused_before_anything_is_built_of_it() {
+    for mark in ["[", ">", "> ", "- ", "*a", "<!---->", "![", "`a`", "\n", "1. ", "\\a", "&amp;"] {
+        let source = format!("{FRONT}a{}b\n", mark.repeat(1_000_000 / mark.len()));
+        let start = std::time::Instant::now();
+        let _ = parse(source.as_bytes(), "SKILL.md");
+        let source = format!("{FRONT}{}b\n", mark.repeat(1_000_000 / mark.len()));
+        let _ = parse(source.as_bytes(), "SKILL.md");
+        assert!(start.elapsed().as_secs() < 10, "{mark}: {:?}", start.elapsed());
     }
 }

@@ -7,11 +7,11 @@ use serde::Serialize;
 use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
 use skillpkg::{Error, Kind, keys};
-use skillpkg_schema::Manifest;
 use skillpkg_schema::address::Digests;
 use skillpkg_schema::manifest::FileEntry;
 use skillpkg_schema::signature::{KeyId, PublicKey, verify_release};
 use skillpkg_schema::wire::PublishAnswer;
+use skillpkg_schema::{Diagnostic, Manifest};
 use skillpkg_store::archive::Sink;
 
 use crate::commands::packing::{self, ShownArchive};
@@ -49,6 +49,8 @@ struct Published {
     created: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     key_registered: Option<KeyId>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Diagnostic>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
     /// Of a dry run: whether the registry was asked.
@@ -97,6 +99,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
             log_index,
             created,
             key_registered,
+            warnings: Vec::new(),
             dry_run,
             asked: Some(asked),
         })?;
@@ -126,6 +129,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         log_index: answer.log_index,
         created: answer.created,
         key_registered: answer.key_registered,
+        warnings: answer.warnings,
         dry_run: false,
         asked: None,
     })?;
@@ -134,6 +138,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
 
 fn tell(context: &Context, answer: &PublishAnswer, url: &str) {
     let output = context.output;
+    output.warn_all(&answer.warnings);
     if let Some(key) = &answer.key_registered {
         output.talk(&format!(
             "Registered key {} with your account: it was the account's first publish. A further \

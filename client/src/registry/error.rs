@@ -179,11 +179,12 @@ fn is_code(text: &str) -> bool {
 }
 
 /// A fault from outside, safe to print.
-fn printable(fault: Diagnostic) -> Diagnostic {
+pub(super) fn printable(fault: Diagnostic) -> Diagnostic {
     Diagnostic {
         code: if is_code(&fault.code) { fault.code } else { "fault".to_owned() },
         message: escape_prose(&fault.message),
         hint: fault.hint.as_deref().map(escape_prose),
+        file: fault.file.as_deref().map(escape_prose),
         ..fault
     }
 }

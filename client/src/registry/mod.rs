@@ -33,6 +33,9 @@ use crate::credentials::Credentials;
 use crate::settings::{Chosen, Connection, RegistryChoice, registry_text};
 use crate::{Error, Kind, Settings};
 
+/// Most warnings of an answer that are told.
+const MOST_WARNINGS: usize = 100;
+
 /// A registry over HTTP. Cheap to clone; connections are kept and shared.
 #[derive(Debug, Clone)]
 pub struct Registry {
@@ -187,7 +190,9 @@ impl Registry {
         match answer {
             Ok(answer) => {
                 self.same(name, &answer.name)?;
-                Ok(answer)
+                let told = answer.warnings.into_iter().take(MOST_WARNINGS);
+                let warnings = told.map(error::printable).collect();
+                Ok(PublishAnswer { warnings, ..answer })
             }
             // A server that refuses the token closes the connection in the middle of a long
             // upload, before its answer is read: asking who we are tells the two apart.

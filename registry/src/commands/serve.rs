@@ -6,8 +6,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use skillpkg_registry::data::Data;
+use skillpkg_registry::routes;
+use skillpkg_registry::server::{self, Limits};
 use skillpkg_registry::state::{Options, Registry};
-use skillpkg_registry::{routes, server};
 
 use super::{Directory, Failure, output};
 
@@ -23,6 +24,13 @@ pub(super) struct Serve {
     /// New names that one account may take within an hour
     #[arg(long, value_name = "COUNT", default_value_t = Options::default().new_names_per_hour)]
     new_names_per_hour: u32,
+    /// Connections that one address may have open; 0 for any number, as behind a proxy
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = Limits::default().connections_per_address
+    )]
+    connections_per_address: usize,
 }
 
 impl Serve {
@@ -42,7 +50,9 @@ impl Serve {
         let registry = Registry::new(data.clone(), options);
         let (router, _) = routes::router(&registry);
         output::line(&format!("listening on http://{address}"));
-        server::serve(listener, router, stop, server::GRACE).await;
+        let limits =
+            Limits { connections_per_address: self.connections_per_address, ..Limits::default() };
+        server::serve(listener, router, stop, limits).await;
         data.database.close().await;
         drop(claim);
         Ok(ExitCode::SUCCESS)

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use reqwest::Method;
+use reqwest::{Method, Response};
 use skillpkg_registry::skills::publish::Pace;
 use skillpkg_registry::state::Options;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use crate::support::{Skill, TestRegistry, problem};
+use crate::support::{Author, Skill, TestRegistry, problem};
 
 #[tokio::test]
 async fn a_body_over_its_limit_is_refused_before_it_is_read() {
@@ -71,17 +71,57 @@ async fn a_body_shorter_than_it_says_publishes_nothing() {
 
 #[tokio::test]
 async fn a_body_that_comes_too_slowly_is_refused() {
-    let pace = Pace { grace: Duration::from_millis(300), bytes_per_second: 16 * 1024 };
+    let pace = Pace { grace: Duration::from_millis(300), ..Pace::default() };
     let registry = TestRegistry::start_with(Options { pace, ..Options::default() }).await;
     let ana = registry.author("ana").await;
+    problem(drops(&registry, &ana).await, 408, "timeout").await;
+    registry.eventually_tidy().await;
+}
+
+/// The answer to an upload of a byte now and then, without an end.
+async fn drops(registry: &TestRegistry, author: &Author) -> Response {
     let drops = futures_util::stream::unfold((), |()| async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         Some((Ok::<Bytes, std::io::Error>(Bytes::from_static(b"x")), ()))
     });
-    let request = registry.request(Method::PUT, "/v1/skills/_/w/1.0.0", Some(&ana.token));
-    let answer = request.body(reqwest::Body::wrap_stream(drops)).send().await.unwrap();
-    problem(answer, 408, "timeout").await;
-    registry.eventually_tidy().await;
+    let request = registry.request(Method::PUT, "/v1/skills/_/w/1.0.0", Some(&author.token));
+    request.body(reqwest::Body::wrap_stream(drops)).send().await.unwrap()
+}
+
+#[tokio::test]
+async fn a_body_that_is_fast_enough_still_ends_in_time() {
+    let longest = Duration::from_millis(300);
+    let pace = Pace { grace: Duration::from_secs(60), longest, ..Pace::default() };
+    let registry = TestRegistry::start_with(Options { pace, ..Options::default() }).await;
+    let ana = registry.author("ana").await;
+    problem(drops(&registry, &ana).await, 408, "timeout").await;
+}
+
+#[tokio::test]
+async fn slow_uploads_of_one_account_keep_no_other_from_publishing() {
+    let options = Options {
+        uploads: 3,
+        uploads_per_account: 2,
+        patience: Duration::from_secs(1),
+        ..Options::default()
+    };
+    let registry = TestRegistry::start_with(options).await;
+    let (ana, ben) = (registry.author("ana").await, registry.author("ben").await);
+    let slow = async {
+        let first_answer = tokio::select! {
+            answer = drops(&registry, &ana) => answer,
+            answer = drops(&registry, &ana) => answer,
+            answer = drops(&registry, &ana) => answer,
+            answer = drops(&registry, &ana) => answer,
+        };
+        assert!(first_answer.headers().contains_key("retry-after"));
+        problem(first_answer, 503, "unavailable").await;
+    };
+    let honest = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        registry.published(&ben, "w", "1.0.0").await;
+    };
+    tokio::join!(slow, honest);
 }
 
 #[tokio::test]

@@ -250,3 +250,24 @@ async fn bytes_that_are_no_archive_are_refused() {
     assert!(published.status().is_success());
     registry.eventually_tidy().await;
 }
+
+#[tokio::test]
+async fn a_name_and_a_version_that_the_file_says_otherwise_are_told() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    for (name, version, codes) in
+        [("w", "2.0", &[][..]), ("other", "1.0.0", &["name_overridden", "version_overridden"])]
+    {
+        let publishes = if codes.is_empty() { "2.0.0" } else { "2.1.0" };
+        let mut skill = Skill::new("w", publishes);
+        let source =
+            format!("---\nname: {name}\ndescription: d\nversion: \"{version}\"\n---\nProse.\n");
+        skill.files[0].2 = source.into_bytes();
+        let packed = skill.pack(&ana);
+        for status in [StatusCode::CREATED, StatusCode::OK] {
+            let answer = published(registry.publish(&ana, &packed).await, status).await;
+            let told: Vec<&str> = answer.warnings.iter().map(|one| one.code.as_str()).collect();
+            assert_eq!(told, codes);
+        }
+    }
+}

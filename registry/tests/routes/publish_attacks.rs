@@ -5,7 +5,7 @@ use skillpkg_schema::signature::SigningKey;
 use skillpkg_store::attacks::{self, RefusedBy, SIGNING_KEY, Sample};
 use std::time::Duration;
 
-use crate::support::{Author, TestRegistry, problem};
+use crate::support::{Author, Skill, TestRegistry, problem};
 
 #[tokio::test]
 async fn every_attack_is_refused_and_leaves_nothing() {
@@ -62,4 +62,21 @@ async fn every_attack_is_refused_and_leaves_nothing() {
         let status = send(attack.archive).await.status().as_u16();
         assert_eq!(status, if at == 0 { 201 } else { 200 }, "{}", attack.name);
     }
+}
+
+#[tokio::test]
+async fn text_that_no_reader_sees_is_refused_in_every_file() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    let obey = "\u{e006f}\u{e0062}\u{e0065}\u{e0079}";
+    let hiding = Skill::new("w", "1.0.0").with_file("references/a.md", format!("Read.\n{obey}"));
+    let refused = registry.publish(&ana, &hiding.pack(&ana)).await;
+    let problem = problem(refused, 422, "archive_refused").await;
+    let [fault] = problem.faults.as_slice() else { panic!("{:?}", problem.faults) };
+    let place = (fault.file.as_deref(), fault.line, fault.column);
+    assert_eq!(fault.code, "hidden_character");
+    assert_eq!(place, (Some("references/a.md"), Some(2), Some(1)));
+    let honest =
+        Skill::new("w", "1.0.0").with_file("references/a.md", "👩\u{200d}💻 می\u{200c}خواهم");
+    assert_eq!(registry.publish(&ana, &honest.pack(&ana)).await.status(), 201);
 }

@@ -64,7 +64,7 @@ impl TestRegistry {
             async {
                 let _ = stopped.await;
             },
-            server::GRACE,
+            server::Limits::default(),
         ));
         let (stop, server, claim) = (Some(stop), Some(server), Some(claim));
         Self { url, registry, client: client(), stop, server, claim, directory: None }

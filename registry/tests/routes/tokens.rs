@@ -136,3 +136,21 @@ async fn no_secret_is_kept_and_a_use_is_noted_to_the_hour() {
         assert!(!bytes.windows(secret.len()).any(|window| window == secret), "{file}");
     }
 }
+
+#[tokio::test]
+async fn a_request_with_a_field_that_is_not_known_is_refused() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    registry.published(&ana, "w", "1.0.0").await;
+    for (method, path, body) in [
+        (Method::POST, "/v1/tokens", json!({"label": "a", "grants": ["read"], "dayz": 1})),
+        (Method::POST, "/v1/keys", json!({"pem": "x", "more": 1})),
+        (Method::POST, "/v1/index", json!({"names": ["w"], "more": 1})),
+        (Method::POST, "/v1/skills/_/w/1.0.0/yank", json!({"reason": "r", "more": 1})),
+        (Method::PUT, "/v1/skills/_/w/owners", json!({"account": "ana", "more": 1})),
+    ] {
+        let refused = registry.send(method, path, Some(&ana.token), &body).await;
+        let problem = problem(refused, 400, "invalid_request").await;
+        assert!(problem.detail.contains("unknown field"), "{path}: {}", problem.detail);
+    }
+}

@@ -7,7 +7,7 @@ use super::{Capabilities, MOST_FAULTS, Resource, name, script};
 use crate::contract::Contract;
 use crate::diagnostic::{Diagnostic, escape, nearest};
 use crate::json::{self, Bounds, Node, Pointer};
-use crate::limits::MAX_CAPABILITY_FILE_BYTES;
+use crate::limits::{MAX_CAPABILITY_FILE_BYTES, MAX_FILES};
 use crate::path::SkillPath;
 use crate::skill::Rules;
 use crate::tree::{Entry, Tree};
@@ -17,6 +17,8 @@ pub(super) const FILE: &str = "skill.json";
 const KEYS: [&str; 2] = ["resources", "scripts"];
 /// Deep enough for a contract, which is the deepest thing in the file.
 const DEPTH: usize = 100;
+/// Most keys and values: a text of two bytes a value would cost many times its length in memory.
+const NODES: usize = 100_000;
 /// Most runtimes of which is told that no built-in runner has them.
 const MOST_UNUSUAL_RUNTIMES: usize = 5;
 
@@ -69,7 +71,7 @@ pub(super) fn read(tree: &dyn Tree, rules: Rules) -> (Capabilities, Vec<Diagnost
 
 fn bounds() -> Bounds {
     let bytes = usize::try_from(MAX_CAPABILITY_FILE_BYTES).unwrap_or(usize::MAX);
-    Bounds { bytes, depth: DEPTH, nodes: bytes }
+    Bounds { bytes, depth: DEPTH, nodes: NODES }
 }
 
 /// The text of the file; [`None`] where there is none.
@@ -176,6 +178,13 @@ impl<'a> Reader<'a> {
         for member in members {
             self.path.push_key(&member.key);
             let entries = member.node.members();
+            if let Some(first_over) = entries.and_then(|entries| entries.get(MAX_FILES)) {
+                let message =
+                    format!("it holds more than {MAX_FILES} entries, which is more than files");
+                self.fault("too_many_entries", message, first_over.start);
+                self.path.pop();
+                continue;
+            }
             match (member.key.as_str(), entries) {
                 ("resources" | "scripts", None) => {
                     let message = format!("`{}` must be an object of paths", member.key);

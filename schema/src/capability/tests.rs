@@ -284,8 +284,18 @@ fn links_are_refused_wherever_they_stand() {
 
 #[test]
 fn a_hostile_file_costs_bounded_work() {
-    let keys: Vec<String> = (0..200_000).map(|key| format!("\"{key}\":0")).collect();
-    let faults = codes(&tree(&[], &format!("{{{}}}", keys.join(","))), Rules::Strict);
+    let keys = |count: usize| {
+        let keys: Vec<String> = (0..count).map(|key| format!("\"{key}\":\"\"")).collect();
+        format!("{{{}}}", keys.join(","))
+    };
+    assert_eq!(codes(&tree(&[], &keys(200_000)), Rules::Strict), ["invalid_json"]);
+    for kind in ["resources", "scripts"] {
+        let entries = |count| format!("{{\"{kind}\":{}}}", keys(count));
+        assert_eq!(codes(&tree(&[], &entries(5_001)), Rules::Strict), ["too_many_entries"]);
+        let faults = codes(&tree(&[], &entries(5_000)), Rules::Strict);
+        assert_eq!(faults.last().map(String::as_str), Some("too_many_faults"));
+    }
+    let faults = codes(&tree(&[], &keys(40_000)), Rules::Strict);
     assert_eq!(faults.len(), MOST_FAULTS + 1);
     assert_eq!(faults.last().map(String::as_str), Some("too_many_faults"));
     let deep = format!("{{\"scripts\":{}", "[".repeat(1_000_000));

@@ -1,6 +1,6 @@
 //! The calls that a model's answer holds.
 
-use super::fence::fences;
+use super::fence::{Most, fences};
 use super::resolve::ResolveError;
 use crate::diagnostic::escape;
 use crate::json::{self, Bounds, Json};
@@ -53,7 +53,7 @@ pub(super) fn in_text(callable: Callable<'_>, text: &str) -> Result<Option<Writt
     let mut calls = Vec::new();
     let mut outside = String::with_capacity(text.len());
     let mut last = 0;
-    for fence in fences(text, &["call", "json"]) {
+    for fence in fences(text, &["call", "json"], Most::ALL) {
         outside.push_str(text.get(last..fence.range.start).unwrap_or_default());
         last = fence.range.end;
         let lines: Vec<&str> = fence.lines.iter().map(|line| line.text.as_str()).collect();

@@ -7,12 +7,14 @@ use super::fence::Lines;
 use super::report::{Place, Report};
 use crate::diagnostic::{Diagnostic, is_unprintable};
 
-/// The code of the warning about characters that are not seen: whoever packs or publishes refuses
-/// the skill for it (the Trojan Source class, CVE-2021-42574).
+/// The code of what is told about characters that are not seen: a warning of each line that holds
+/// some, and an error by [`super::hidden_text`] where they can only be there to hide text.
 pub const HIDDEN_CHARACTER: &str = "hidden_character";
 
 /// Most references that are looked up.
 const MAX_REFERENCES: usize = 500;
+/// Most pieces of HTML that are told of.
+const MAX_HIDDEN_TEXTS: usize = 100;
 /// Programs that run what is piped into them.
 const INTERPRETERS: [&str; 12] = [
     "sh", "bash", "zsh", "dash", "ksh", "fish", "python", "python3", "node", "perl", "ruby", "iex",
@@ -98,16 +100,22 @@ pub(super) fn examine(body: &str, first_line: usize, report: &mut Report<'_>) ->
         }
     }
     let mut references = Vec::new();
+    let mut hidden_texts = 0;
     for (event, range) in Parser::new_ext(body, Options::empty()).into_offset_iter() {
         match event {
-            Event::Html(html) | Event::InlineHtml(html) if hides(&html) => report.at(
-                place(range.start),
-                Diagnostic::warning(
-                    "hidden_text",
-                    "HTML hides text here from whoever sees the page; a model reads it",
-                )
-                .with_hint("write it as prose, or take it out"),
-            ),
+            Event::Html(html) | Event::InlineHtml(html)
+                if hidden_texts < MAX_HIDDEN_TEXTS && hides(&html) =>
+            {
+                hidden_texts += 1;
+                report.at(
+                    place(range.start),
+                    Diagnostic::warning(
+                        "hidden_text",
+                        "HTML hides text here from whoever sees the page; a model reads it",
+                    )
+                    .with_hint("write it as prose, or take it out"),
+                );
+            }
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. })
                 if references.len() < MAX_REFERENCES =>
             {

@@ -19,6 +19,22 @@ pub(super) struct Fence {
     pub(super) lines: Vec<Line>,
     /// Whether it ends with a fence, rather than with what holds it.
     pub(super) is_closed: bool,
+    /// Whether lines past the bound were left out.
+    pub(super) is_cut: bool,
+}
+
+/// How much is collected of a text's fences.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Most {
+    /// Fences of the languages asked for.
+    pub(super) fences: usize,
+    /// Lines of one fence.
+    pub(super) lines: usize,
+}
+
+impl Most {
+    /// All there is: the text itself is short.
+    pub(super) const ALL: Self = Self { fences: usize::MAX, lines: usize::MAX };
 }
 
 /// One line inside a fence.
@@ -48,17 +64,20 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// The fenced code blocks of `text` whose language is one of `languages`, in order.
-pub(super) fn fences(text: &str, languages: &[&str]) -> Vec<Fence> {
+/// The first fenced code blocks of `text` whose language is one of `languages`, in order.
+pub(super) fn fences(text: &str, languages: &[&str], most: Most) -> Vec<Fence> {
     let lines = Lines::new(text);
     let mut fences = Vec::new();
     let mut inside: Option<Reading> = None;
     for (event, range) in Parser::new_ext(text, Options::empty()).into_offset_iter() {
+        if fences.len() >= most.fences {
+            break;
+        }
         match event {
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
                 let language = info.split_whitespace().next().unwrap_or_default();
                 if languages.contains(&language) {
-                    inside = Some(Reading::new(language.to_owned(), text, range));
+                    inside = Some(Reading::new(language.to_owned(), text, range, most.lines));
                 }
             }
             Event::Text(content) => {
@@ -83,21 +102,36 @@ struct Reading {
     content_end: usize,
     lines: Vec<Line>,
     open: Option<Line>,
+    most_lines: usize,
+    is_cut: bool,
 }
 
 impl Reading {
-    fn new(language: String, text: &str, range: Range<usize>) -> Self {
+    fn new(language: String, text: &str, range: Range<usize>, most_lines: usize) -> Self {
         let opening = text.get(range.clone()).unwrap_or_default();
         let content_end = range.start + opening.find('\n').unwrap_or(opening.len());
-        Self { language, range, content_end, lines: Vec::new(), open: None }
+        Self {
+            language,
+            range,
+            content_end,
+            lines: Vec::new(),
+            open: None,
+            most_lines,
+            is_cut: false,
+        }
     }
 
     fn take(&mut self, content: &str, range: Range<usize>, lines: &Lines<'_>) {
+        self.content_end = self.content_end.max(range.end);
         let is_exact = lines.text.get(range.clone()) == Some(content);
         let mut offset = 0;
         for piece in content.split_inclusive('\n') {
             let at = if is_exact { range.start + offset } else { range.start };
             offset += piece.len();
+            if self.lines.len() >= self.most_lines {
+                self.is_cut = true;
+                return;
+            }
             let line = self
                 .open
                 .get_or_insert_with(|| Line { text: String::new(), place: lines.place(at) });
@@ -106,7 +140,6 @@ impl Reading {
                 self.lines.extend(self.open.take());
             }
         }
-        self.content_end = self.content_end.max(range.end);
     }
 
     fn finish(mut self, lines: &Lines<'_>) -> Fence {
@@ -118,6 +151,13 @@ impl Reading {
             range.end -= 1;
         }
         let place = lines.place(range.start);
-        Fence { language: self.language, range, place, lines: self.lines, is_closed }
+        Fence {
+            language: self.language,
+            range,
+            place,
+            lines: self.lines,
+            is_closed,
+            is_cut: self.is_cut,
+        }
     }
 }

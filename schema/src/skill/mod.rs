@@ -1,12 +1,14 @@
 //! Hard skills and Agent Skills: `SKILL.md` and what it declares.
 
 mod answer;
+mod bounds;
 mod coerce;
 mod compile;
 mod content;
 mod fence;
 mod files;
 mod frontmatter;
+mod hidden;
 mod includes;
 mod lines;
 mod members;
@@ -33,6 +35,7 @@ mod yaml;
 
 pub use compile::{CatalogueEntry, compile, compile_with};
 pub use content::HIDDEN_CHARACTER;
+pub use hidden::hidden_text;
 pub use parse::parse;
 pub use programs::programs;
 pub use resolve::{Answer, Call, ResolveError, Resolved, Written, resolve, resolve_among};

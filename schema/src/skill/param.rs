@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::bounds::{MAX_CHOICES, MAX_PARAMS};
 use super::coerce::{expected, from_text, same};
 use super::lines::{Keyed, keys, known, line_value};
 use super::report::{Place, Report, did_you_mean};
@@ -51,12 +52,12 @@ pub(super) struct Declared<'a> {
     pub(super) param: Option<Param>,
 }
 
-/// Reads what stands under `params`.
+/// Reads what stands under `params`; [`None`] where there are too many, which is told.
 pub(super) fn read<'a>(
     params: &Keyed<'_, 'a>,
     whose: &str,
     report: &mut Report<'_>,
-) -> Vec<Declared<'a>> {
+) -> Option<Vec<Declared<'a>>> {
     if !params.value.is_empty() {
         report.at(
             params.value_place,
@@ -66,11 +67,18 @@ pub(super) fn read<'a>(
             )
             .with_hint("write each param on its own line beneath, indented; leave `params` away where there are none"),
         );
-        return Vec::new();
+        return Some(Vec::new());
+    }
+    let keys = keys(params.beneath, &format!("{whose}, params"), report);
+    if let Some(first_over) = keys.get(MAX_PARAMS) {
+        let message = format!("{whose}: it has more than {MAX_PARAMS} params");
+        let diagnostic = Diagnostic::error("params_too_many", message);
+        report.at(first_over.place, diagnostic.with_hint("pass a file, or one text of many parts"));
+        return None;
     }
     let mut seen = HashSet::new();
     let mut declared = Vec::new();
-    for keyed in keys(params.beneath, &format!("{whose}, params"), report) {
+    for keyed in keys {
         let name = keyed.key;
         let whose = format!("{whose}, param `{}`", escape(name));
         if !seen.insert(name) {
@@ -88,7 +96,7 @@ pub(super) fn read<'a>(
         }
         declared.push(Declared { name, place: keyed.place, param: param(&keyed, &whose, report) });
     }
-    declared
+    Some(declared)
 }
 
 fn param(keyed: &Keyed<'_, '_>, whose: &str, report: &mut Report<'_>) -> Option<Param> {
@@ -182,6 +190,9 @@ fn choices(
         );
         None
     };
+    if given.split(',').nth(MAX_CHOICES).is_some() {
+        return refuse(format!("{whose}: `enum` holds more than {MAX_CHOICES} values"));
+    }
     for text in given.split(',').map(str::trim) {
         if text.is_empty() {
             return refuse(format!("{whose}: `enum` holds an empty value"));

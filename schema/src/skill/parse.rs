@@ -7,7 +7,7 @@ use super::content::Reference;
 use super::frontmatter::{self, Frontmatter};
 use super::includes::Include;
 use super::report::{Place, Report};
-use super::{SkillFile, Tool, content, fence, tool};
+use super::{SkillFile, Tool, bounds, content, fence, tool};
 use crate::diagnostic::{Diagnostic, Faults, escape};
 use crate::limits::MAX_SKILL_FILE_BYTES;
 
@@ -103,6 +103,7 @@ fn read(
                 .with_hint("write what a model should read"),
         );
     }
+    bounds::check(parts.body, parts.body_line)?;
     let (rendered, tools) = body(parts.body, parts.body_line, report);
     content::warn_of_hidden_characters(text, report);
     let references = content::examine(parts.body, parts.body_line, report);
@@ -133,15 +134,34 @@ fn body(body: &str, first_line: usize, report: &mut Report<'_>) -> (String, Vec<
     let mut tools: Vec<Tool> = Vec::new();
     let mut lines: HashMap<String, usize> = HashMap::new();
     let mut last = 0;
-    for mut fence in fence::fences(body, &["tool"]) {
+    let mut parts = 0;
+    // One more than there may be, to tell that there is.
+    let most = fence::Most { fences: bounds::MAX_TOOLS + 1, lines: bounds::MAX_FENCE_LINES };
+    for (position, mut fence) in fence::fences(body, &["tool"], most).into_iter().enumerate() {
         if report.is_full() {
             break;
         }
         fence.place.line += first_line - 1;
+        if position == bounds::MAX_TOOLS {
+            let message = format!("the skill has more than {} tools", bounds::MAX_TOOLS);
+            let diagnostic = Diagnostic::error("tools_too_many", message);
+            report.at(fence.place, diagnostic.with_hint("divide it into several skills"));
+            break;
+        }
         for line in &mut fence.lines {
             line.place.line += first_line - 1;
         }
         let Some(tool) = tool::read(&fence, report) else { continue };
+        parts += tool.parts();
+        if parts > bounds::MAX_PARTS {
+            let message = format!(
+                "up to here the tools have more than {} words, params and values",
+                bounds::MAX_PARTS
+            );
+            let diagnostic = Diagnostic::error("tools_too_large", message);
+            report.at(fence.place, diagnostic.with_hint("divide it into several skills"));
+            break;
+        }
         rendered.push_str(body.get(last..fence.range.start).unwrap_or_default());
         rendered.push_str("[tool: ");
         rendered.push_str(&tool.id);

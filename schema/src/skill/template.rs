@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::bounds::MAX_WORDS;
 use super::fence::Fence;
 use super::lines::{Keyed, line_value};
 use super::param::Declared;
@@ -41,9 +42,17 @@ pub(super) fn read(
     } else {
         let line = line_value(keyed, whose, report);
         let words = words(line, keyed.value_place);
-        shell::warn(&words, whose, report);
+        if words.len() <= MAX_WORDS {
+            shell::warn(&words, whose, report);
+        }
         words
     };
+    if let Some((_, place)) = words.get(MAX_WORDS) {
+        let message = format!("{whose}: `run` has more than {MAX_WORDS} words");
+        let diagnostic = Diagnostic::error("run_too_long", message);
+        report.at(*place, diagnostic.with_hint("start a script of the skill that holds the rest"));
+        return None;
+    }
     match words.first() {
         Some((word, _)) if !word.trim().is_empty() => Some(Template { words }),
         first => {
@@ -58,12 +67,15 @@ pub(super) fn read(
     }
 }
 
-/// The words of a line, each with its place.
+/// The words of a line, each with its place; one more than allowed at most.
 fn words(line: &str, start: Place) -> Vec<(String, Place)> {
     let mut words = Vec::new();
     let mut column = start.column;
     for piece in line.split_inclusive(char::is_whitespace) {
         let word = piece.trim_end();
+        if words.len() > MAX_WORDS {
+            break;
+        }
         if !word.is_empty() {
             words.push((word.to_owned(), Place { column, ..start }));
         }

@@ -1,5 +1,6 @@
 //! A `tool` fence, read whole.
 
+use super::bounds::MAX_FENCE_LINES;
 use super::fence::Fence;
 use super::lines::{Entry, Keyed, keys, known, line_value};
 use super::report::Report;
@@ -19,6 +20,15 @@ pub(super) fn read(fence: &Fence, report: &mut Report<'_>) -> Option<Tool> {
             fence.place,
             Diagnostic::error("fence_unclosed", "this `tool` fence never closes")
                 .with_hint("end it with a line of at least as many backticks as it opens with"),
+        );
+        return None;
+    }
+    if fence.is_cut {
+        let message = format!("this `tool` fence has more than {MAX_FENCE_LINES} lines");
+        report.at(
+            fence.place,
+            Diagnostic::error("fence_too_long", message)
+                .with_hint("a fence declares one call; keep data in files of the skill"),
         );
         return None;
     }
@@ -46,8 +56,10 @@ pub(super) fn read(fence: &Fence, report: &mut Report<'_>) -> Option<Tool> {
     let id = required(find("id"), "id", &whose, fence, report);
     let id = id.filter(|id| check_id(id, find("id"), &whose, report));
     let description = required(find("description"), "description", &whose, fence, report);
-    let declared = find("params").map(|keyed| param::read(keyed, &whose, report));
-    let declared = declared.unwrap_or_default();
+    let declared = match find("params") {
+        Some(keyed) => param::read(keyed, &whose, report)?,
+        None => Vec::new(),
+    };
     let template = template::read(find("run"), &whose, fence, report);
     if let Some(template) = &template {
         template::check_use(&declared, template, &whose, report);
@@ -60,6 +72,14 @@ pub(super) fn read(fence: &Fence, report: &mut Report<'_>) -> Option<Tool> {
         run: Run::new(template.map(Template::into_words)?),
         line: fence.place.line,
     })
+}
+
+impl Tool {
+    /// How many words, params and values of `enum` it holds.
+    pub(super) fn parts(&self) -> usize {
+        let of_param = |param: &Param| 1 + param.choices.as_ref().map_or(0, Vec::len);
+        self.run.words().count() + self.params.iter().map(of_param).sum::<usize>()
+    }
 }
 
 /// How messages call the tool: by its id, wherever that stands.

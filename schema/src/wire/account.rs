@@ -45,6 +45,7 @@ pub struct Keys {
 
 /// Asks that a key be registered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct AddKey {
     /// The public key, SPKI PEM.
@@ -53,6 +54,7 @@ pub struct AddKey {
 
 /// Asks for a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MintToken {
     /// What its owner calls it.
@@ -112,6 +114,7 @@ pub struct Owners {
 
 /// Asks that an owner be added or removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct OwnerChange {
     /// The account.

@@ -62,6 +62,7 @@ pub struct Yank {
 
 /// Asks that a version be yanked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct YankRequest {
     /// Why: 1 to 500 characters.
@@ -86,6 +87,7 @@ pub struct SignerKey {
 
 /// Asks for many documents at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct IndexRequest {
     /// At most [`super::MAX_INDEX_NAMES`].

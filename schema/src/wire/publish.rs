@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::address::ContentAddress;
+use crate::diagnostic::Diagnostic;
 use crate::name::QualifiedName;
 use crate::signature::KeyId;
 use crate::version::Version;
@@ -34,4 +35,7 @@ pub struct PublishAnswer {
     /// The key that this request registered, where it was the account's first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_registered: Option<KeyId>,
+    /// What is worth telling, though nothing was refused for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Diagnostic>,
 }

@@ -107,6 +107,8 @@ fn plan(tree: &dyn Tree, options: &PackOptions) -> Result<Derived, Faults> {
         diagnostics.extend(findings.iter().map(|one| one.diagnostic(&path, options.allow_secrets)));
         files.push(FileEntry::new(path, mode, digests));
     }
+    let hidden = skill::hidden_text(tree, files.iter().map(|file| &file.path));
+    diagnostics.extend(hidden.map_err(|error| cannot_read("SKILL.md", &error))?);
     let (files, diagnostics) = Faults::check(files, diagnostics)?;
 
     let mut derived =

@@ -162,3 +162,17 @@ fn version_control_is_never_packed() {
     write(directory.path(), "SKILL.md", hard, false);
     assert_eq!(refusals(directory.path()), one("never_packed", ".git"));
 }
+
+#[test]
+fn text_that_no_reader_sees_is_refused_in_every_file() {
+    let directory = skill(&[("a.md", "Read.\n\u{e006f}\u{e0062}\u{e0065}\u{e0079}")]);
+    let faults = plan(directory.path()).unwrap_err();
+    let places: Vec<_> =
+        faults.iter().map(|one| (one.code.as_str(), one.file.as_deref(), one.line)).collect();
+    assert_eq!(places, [("hidden_character", Some("a.md"), Some(2))]);
+    write(directory.path(), "a.md", "👩\u{200d}💻 می\u{200c}خواهم", false);
+    write(directory.path(), "SKILL.md", &format!("{SKILL}\u{202e}"), false);
+    assert_eq!(refusals(directory.path()), one("hidden_character", "SKILL.md"));
+    write(directory.path(), "SKILL.md", SKILL, false);
+    assert_eq!(packed(directory.path()), ["SKILL.md", "a.md"]);
+}

@@ -64,6 +64,7 @@ pub(super) async fn commit(
         log_index: None,
         created: true,
         key_registered,
+        warnings: verified.warnings.clone(),
     })
 }
 
@@ -161,6 +162,7 @@ async fn existing_of(
         log_index: log_index.map(i64::unsigned_abs),
         created: false,
         key_registered: None,
+        warnings: verified.warnings.clone(),
     }))
 }
 

@@ -171,7 +171,7 @@ pub async fn publish(
     body: Body,
 ) -> Answer<PublishAnswer> {
     // Held to the end: what waits to be verified takes as much disk as what is being received.
-    let upload = registry.upload_permit().await?;
+    let upload = registry.upload_permit(credential.account_id).await?;
     let received =
         receive::receive(body, &registry.data.temporary(), registry.options.pace).await?;
     registry.at(Step::Received)?;

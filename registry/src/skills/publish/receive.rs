@@ -20,12 +20,18 @@ pub struct Pace {
     pub grace: Duration,
     /// The least rate over the whole, in bytes a second.
     pub bytes_per_second: u64,
+    /// How long it may take in all, at whatever rate.
+    pub longest: Duration,
 }
 
 impl Default for Pace {
-    /// Half a minute, and 16 KiB a second.
+    /// Half a minute and 16 KiB a second, a quarter of an hour in all.
     fn default() -> Self {
-        Self { grace: Duration::from_secs(30), bytes_per_second: 16 * 1024 }
+        Self {
+            grace: Duration::from_secs(30),
+            bytes_per_second: 16 * 1024,
+            longest: Duration::from_mins(15),
+        }
     }
 }
 
@@ -54,7 +60,8 @@ pub(super) async fn receive(body: Body, temporary: &Path, pace: Pace) -> Answer<
     let mut received: u64 = 0;
     loop {
         let earned = Duration::from_secs(received / pace.bytes_per_second.max(1));
-        let piece = match timeout_at(start + pace.grace + earned, pieces.next()).await {
+        let allowed = pace.grace.saturating_add(earned).min(pace.longest);
+        let piece = match timeout_at(start + allowed, pieces.next()).await {
             Ok(Some(Ok(piece))) => piece,
             Ok(None) => break,
             Ok(Some(Err(error))) => return Err(cut_short(&error)),

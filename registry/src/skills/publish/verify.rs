@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::BufReader;
 
 use skillpkg_schema::address::Digests;
+use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::manifest::verify_derived;
 use skillpkg_schema::signature::{Envelope, KeyId, PublicKey, ReleaseError, verify_release};
+use skillpkg_schema::skill::{SkillFile, hidden_text};
 use skillpkg_schema::wire::Key;
-use skillpkg_schema::{Diagnostic, Manifest};
+use skillpkg_schema::{Diagnostic, Manifest, Version};
 use skillpkg_store::archive::{ArchiveError, Bounds, Reader};
 
 use super::Request;
@@ -47,6 +49,8 @@ pub(super) struct Verified {
     pub(super) archive_digests: Digests,
     /// The keys whose signatures verified.
     pub(super) key_ids: Vec<KeyId>,
+    /// What is worth telling whoever publishes.
+    pub(super) warnings: Vec<Diagnostic>,
     /// The key to register with it, where it is the account's first.
     pub(super) first_key: Option<PublicKey>,
     /// The archive as it came.
@@ -107,9 +111,12 @@ fn verify_blocking(received: Received, request: &Request, keys: &SigningKeys) ->
     identity(&manifest, request, &mut faults);
     described(&manifest, &mut faults);
     // What the manifest claims is what its files say: no tool, script or permission beside them.
-    if let Err(found) = verify_derived(&staged, &manifest) {
-        faults.extend(found.into_diagnostics());
+    let mut warnings = Vec::new();
+    match verify_derived(&staged, &manifest) {
+        Ok(derived) => warnings = overridden(&derived.skill.file, &manifest),
+        Err(found) => faults.extend(found.into_diagnostics()),
     }
+    faults.extend(hidden_text(&staged, manifest.files.iter().map(|file| &file.path))?);
     let signed = verify_release(
         &envelope,
         &manifest.name,
@@ -127,6 +134,7 @@ fn verify_blocking(received: Received, request: &Request, keys: &SigningKeys) ->
             envelope,
             archive_digests,
             key_ids,
+            warnings,
             received,
             staged,
         }),
@@ -159,6 +167,31 @@ fn identity(manifest: &Manifest, request: &Request, faults: &mut Vec<Diagnostic>
         );
         faults.push(Diagnostic::error("version_mismatch", message));
     }
+}
+
+/// Tells where the name or the version is another than `SKILL.md` says, as whoever signs may choose
+/// with `--name` and `--version`.
+fn overridden(file: &SkillFile, manifest: &Manifest) -> Vec<Diagnostic> {
+    let warning = |code, what: &str, said: &str, published: &str| {
+        let said = escape(said);
+        let message = format!("the {what} in `SKILL.md` is `{said}`; published is `{published}`");
+        Diagnostic::warning(code, message).in_file("SKILL.md").with_hint(format!(
+            "whoever reads the file sees `{said}`: change it there for the next version, unless \
+             another was meant"
+        ))
+    };
+    let mut warnings = Vec::new();
+    let name = manifest.name.name().as_str();
+    if file.name != name {
+        warnings.push(warning("name_overridden", "name", &file.name, name));
+    }
+    if let Some(said) = &file.version
+        && Version::parse_lenient(said).ok().as_ref() != Some(&manifest.version)
+    {
+        let published = manifest.version.to_string();
+        warnings.push(warning("version_overridden", "version", said, &published));
+    }
+    warnings
 }
 
 fn described(manifest: &Manifest, faults: &mut Vec<Diagnostic>) {
