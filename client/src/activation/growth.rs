@@ -7,12 +7,14 @@ use skillpkg_schema::diagnostic::escape_whole;
 use skillpkg_schema::manifest::{Mode, ToolEntry};
 
 use super::describe::run_line;
+use super::running::running;
 
 /// The frontmatter key with which an Agent Skill asks for tools of its host.
 const ALLOWED_TOOLS: &str = "allowed-tools";
 
 /// What an update would add to what was approved before: programs, tools, changed run lines,
-/// scripts, permissions, requirements, executable files; empty where nothing grows.
+/// scripts, permissions, bounds, requirements, executable files, other bytes in a file that runs;
+/// empty where nothing grows.
 ///
 /// What became less, or changed without running anything else, is not told.
 pub fn growth(approved: &Manifest, offered: &Manifest) -> Vec<String> {
@@ -22,6 +24,7 @@ pub fn growth(approved: &Manifest, offered: &Manifest) -> Vec<String> {
     scripts(approved, offered, &mut lines);
     requirements(approved, offered, &mut lines);
     executables(approved, offered, &mut lines);
+    contents(approved, offered, &mut lines);
     let before = allowed_tools(approved);
     for tool in allowed_tools(offered).difference(&before) {
         lines.push(format!("allowed tool `{}` is new", escape_whole(tool)));
@@ -101,6 +104,19 @@ fn scripts(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
         if known.requires_permission && !script.requires_permission {
             lines.push(format!("script `{name}` would no longer ask before each call"));
         }
+        if known.contract != script.contract {
+            lines.push(format!("script `{name}` takes other arguments"));
+        }
+        for (what, before, after) in [
+            ("s", known.timeout_seconds, script.timeout_seconds),
+            ("bytes of output", known.maximum_output_bytes, script.maximum_output_bytes),
+        ] {
+            if after > before {
+                lines.push(format!(
+                    "script `{name}` had at most {before} {what} and would have {after}"
+                ));
+            }
+        }
     }
 }
 
@@ -123,6 +139,27 @@ fn executables(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>)
             approved.file(file.path.as_str()).is_some_and(|known| known.mode == Mode::Executable);
         if !known {
             lines.push(format!("executable file `{}` is new", escape_whole(file.path.as_str())));
+        }
+    }
+}
+
+/// Files that run and whose bytes are not those that were approved: the same run line runs something
+/// else then.
+fn contents(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
+    for (file, what) in running(offered) {
+        let known = approved.file(file.path.as_str());
+        let is_executable = file.mode == Mode::Executable;
+        if is_executable && known.is_none_or(|known| known.mode != Mode::Executable) {
+            // Told as a new executable file.
+            continue;
+        }
+        let path = escape_whole(file.path.as_str());
+        match known {
+            None => lines.push(format!("`{path}`, {what}, is new")),
+            Some(known) if known.sha256 != file.sha256 => {
+                lines.push(format!("`{path}`, {what}, has other content"));
+            }
+            Some(_) => {}
         }
     }
 }

@@ -5,6 +5,7 @@ mod describe;
 mod growth;
 pub mod program;
 mod requirement;
+mod running;
 #[cfg(test)]
 mod tests;
 

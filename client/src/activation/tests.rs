@@ -271,6 +271,67 @@ fn the_same_run_line_with_other_values_allowed_is_growth_and_another_wording_is_
     assert_eq!(growth(&narrow, &wide).len(), 1);
 }
 
+#[test]
+fn other_bytes_in_a_file_that_runs_are_growth_and_in_another_file_are_not() {
+    let file = |path: &str, mode: &str, digest: &str| {
+        serde_json::json!({ "path": path, "mode": mode, "size": 1,
+            "sha256": digest.repeat(64), "blake3": digest.repeat(64) })
+    };
+    let plain = ["SKILL.md", "a b.sh", "handle.sh", "lib/x.sh", "notes.md", "one.sh", "scripts/s"];
+    let with = |changed: &str| {
+        let digest = |path: &str| if path == changed { "1" } else { "0" };
+        let mut files: Vec<_> = plain.iter().map(|path| file(path, "644", digest(path))).collect();
+        files.push(file("tool", "755", digest("tool")));
+        let mut chosen = tool("chosen", &["sh", "$which"]);
+        chosen["schema"] = serde_json::json!({ "type": "object", "additionalProperties": false,
+            "properties": { "which": { "type": "string", "enum": ["one.sh"] } },
+            "required": [] })
+        .to_string()
+        .into();
+        manifest(&serde_json::json!({
+            "files": files,
+            "tools": [tool("access", &["sh", "./lib/../handle.sh", "$x"]),
+                tool("shell", &["sh", "-c", "cd lib; sh x.sh"]), tool("space", &["sh", "a b.sh"]),
+                chosen],
+            "scripts": [script("s", "shell", true)],
+        }))
+    };
+    let approved = with("nothing");
+    for (path, told) in [
+        ("handle.sh", Some("`handle.sh`, which tool `access` runs, has other content")),
+        ("lib/x.sh", Some("`lib/x.sh`, which tool `shell` runs, has other content")),
+        ("a b.sh", Some("`a b.sh`, which tool `space` runs, has other content")),
+        ("one.sh", Some("`one.sh`, which tool `chosen` runs, has other content")),
+        ("scripts/s", Some("`scripts/s`, which script `s` runs, has other content")),
+        ("tool", Some("`tool`, which is executable, has other content")),
+        ("SKILL.md", None),
+        ("notes.md", None),
+    ] {
+        let lines = growth(&approved, &with(path));
+        assert_eq!(lines.iter().map(String::as_str).collect::<Vec<_>>(), Vec::from_iter(told));
+    }
+}
+
+#[test]
+fn a_script_that_may_take_more_time_output_or_arguments_is_growth_and_one_that_may_less_is_not() {
+    let with = |field: &str, value: serde_json::Value| {
+        let mut script = script("normalize", "python", true);
+        script[field] = value;
+        manifest(&serde_json::json!({ "scripts": [script] }))
+    };
+    let approved = with("timeoutSeconds", 60.into());
+    for (field, value, grows) in [
+        ("timeoutSeconds", serde_json::json!(61), true),
+        ("timeoutSeconds", serde_json::json!(59), false),
+        ("maximumOutputBytes", serde_json::json!(512_001), true),
+        ("maximumOutputBytes", serde_json::json!(1), false),
+        ("contract", serde_json::json!("{\"type\":\"object\"}"), true),
+    ] {
+        let lines = growth(&approved, &with(field, value.clone()));
+        assert_eq!(lines.len(), usize::from(grows), "{field} {value}: {lines:?}");
+    }
+}
+
 proptest::proptest! {
     #[test]
     fn no_two_run_lines_look_alike(

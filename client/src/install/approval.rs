@@ -1,44 +1,51 @@
 //! What has to be approved before agents see a skill.
 
-use skillpkg_schema::QualifiedName;
+use skillpkg_schema::ContentAddress;
 
 use super::attend::{Approval, Attendant};
 use super::prepare::{Prepared, stored};
 use super::session::Session;
+use super::source::Job;
 use crate::activation::{describe, growth};
+use crate::state::{Provenance, Signers};
 use crate::{Error, Kind};
 
 /// Asks what has to be asked about the skills that are to become active; all of it at once.
 ///
-/// Nothing is asked about a snapshot that was approved before, nor about an update that adds
-/// nothing. What is approved here is remembered by the caller, once the change is certain.
+/// Nothing is asked about a snapshot that was approved before, nor about an update by the same
+/// signer that adds nothing. What is approved here is remembered by the caller, once the change is certain.
 pub(super) fn ask(
     session: &Session<'_>,
+    signers: &Signers,
+    jobs: &[Job],
     prepared: &[Prepared],
     is_update: bool,
     attendant: &mut dyn Attendant,
 ) -> Result<(), Error> {
     let mut questions = Vec::new();
     let mut grows = false;
-    for one in prepared {
+    for (job, one) in jobs.iter().zip(prepared) {
         let Some(checked) = &one.checked else { continue };
         if session.state.is_approved(&one.address)? {
             continue;
         }
-        let adds = added(session, one)?;
+        let adds = added(session, signers, job, one)?;
         if adds.as_ref().is_some_and(Vec::is_empty) {
             continue;
         }
         grows |= adds.is_some();
         let (name, version) = (one.manifest.name.clone(), one.manifest.version.clone());
-        let runs_anything = !one.manifest.tools.is_empty() || !one.manifest.scripts.is_empty();
-        questions.push(Approval { name, version, runs: describe(checked), runs_anything, adds });
+        questions.push(Approval { name, version, runs: describe(checked), adds });
     }
     if questions.is_empty() {
         return Ok(());
     }
     let options = session.options;
-    let is_given = if is_update && grows { options.accept_permissions } else { options.approve };
+    let is_given = if is_update {
+        options.accept_permissions || (options.approve && !grows)
+    } else {
+        options.approve
+    };
     if is_given {
         attendant.approved(&questions);
         return Ok(());
@@ -54,17 +61,28 @@ pub(super) fn ask(
 
 /// What a snapshot adds to the one of its name that is active, else to the one that was approved
 /// last; [`None`] where there is neither, or where nobody knows any more what that one ran.
-fn added(session: &Session<'_>, prepared: &Prepared) -> Result<Option<Vec<String>>, Error> {
-    let name: &QualifiedName = &prepared.manifest.name;
+///
+/// Only one from the same registry counts, that a signer signed who is still pinned: the same name
+/// elsewhere, or of somebody else, is another skill.
+fn added(
+    session: &Session<'_>,
+    signers: &Signers,
+    job: &Job,
+    prepared: &Prepared,
+) -> Result<Option<Vec<String>>, Error> {
+    let (state, name) = (&session.state, &prepared.manifest.name);
+    let registry = job.registry();
+    let Some(pinned) = signers.pinned(registry, name) else { return Ok(None) };
     let active = match session.remembered.active(name) {
-        Some(active) if session.state.is_approved(&active.address)? => Some(active.address),
-        _ => None,
+        Some(active) => state.approved_from(&active.address)?.map(|from| (active.address, from)),
+        None => None,
     };
-    let approved = match active {
+    let is_same = |(_, from): &(ContentAddress, Provenance)| from.is_of(registry, &pinned.keys);
+    let approved = match active.filter(is_same) {
         Some(active) => Some(active),
-        None => session.state.last_approved(name)?,
+        None => state.last_approved(registry, name)?.filter(is_same),
     };
-    let Some(approved) = approved else { return Ok(None) };
+    let Some((approved, _)) = approved else { return Ok(None) };
     let approved = stored(&session.store, &approved)?;
     Ok(approved.map(|approved| growth(&approved.manifest, &prepared.manifest)))
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use futures_util::stream::{self, StreamExt as _};
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::signature::KeyId;
 use tokio::sync::Semaphore;
+use url::Url;
 
 use super::approval;
 use super::attend::{Attendant, Progress};
@@ -23,7 +25,7 @@ use super::source::{self, Job, Origin};
 use super::trust;
 use crate::project::{Source, Wanted};
 use crate::runner::RunnerSet;
-use crate::state::Signers;
+use crate::state::{Provenance, Signers};
 use crate::{Error, Kind, Settings};
 
 /// Most skills that are fetched and verified at once.
@@ -92,9 +94,9 @@ pub(super) async fn make(
             Err(error) => return Err(error),
         }
     }
-    let (jobs, prepared): (Vec<Job>, Vec<Prepared>) = going.into_iter().unzip();
-    let signers = compare_signers(session, &before, &jobs, &prepared, attendant)?;
-    approval::ask(session, &prepared, goal.is_update, attendant)?;
+    let (jobs, mut prepared): (Vec<Job>, Vec<Prepared>) = going.into_iter().unzip();
+    let signers = compare_signers(session, &before, &jobs, &mut prepared, attendant)?;
+    approval::ask(session, &signers, &jobs, &prepared, goal.is_update, attendant)?;
 
     let mut change = Change::of(session);
     for ((job, one), plan) in jobs.iter().zip(&prepared).zip(plans) {
@@ -112,13 +114,15 @@ pub(super) async fn make(
     if is_new {
         session.store.sync()?;
     }
+    for (job, one) in jobs.iter().zip(&prepared).filter(|(_, one)| one.checked.is_some()) {
+        if !session.state.is_approved(&one.address)? {
+            let (name, registry) = (&one.manifest.name, job.registry());
+            let from = Provenance::new(registry, pinned_keys(&signers, registry, one));
+            session.state.approve(name, &one.manifest.version, &one.address, &from)?;
+        }
+    }
     if signers != before {
         session.state.change_signers(|now| now.take_over(signers, &before))?;
-    }
-    for one in prepared.iter().filter(|one| one.checked.is_some()) {
-        if !session.state.is_approved(&one.address)? {
-            session.state.approve(&one.manifest.name, &one.manifest.version, &one.address)?;
-        }
     }
     if let Some(journal) = journal {
         commit(&session.state, &session.directory, folders, &journal)?;
@@ -335,17 +339,26 @@ fn compare_signers(
     session: &Session<'_>,
     before: &Signers,
     jobs: &[Job],
-    prepared: &[Prepared],
+    prepared: &mut [Prepared],
     attendant: &mut dyn Attendant,
 ) -> Result<Signers, Error> {
     let mut signers = before.clone();
     for (job, one) in jobs.iter().zip(prepared) {
-        let registry = match &job.source {
-            Source::Registry(url) => Some(url),
-            Source::File(_) => None,
-        };
+        let registry = job.registry();
         let (name, accept) = (&one.manifest.name, session.options.accept_signer);
         trust::compare(&mut signers, registry, name, &one.vouching, accept, attendant)?;
+        // What a lockfile does not name yet, it is to name by a key that is pinned.
+        if job.expected.key.is_none() {
+            let pinned = pinned_keys(&signers, registry, one);
+            one.vouching.sort_by_key(|candidate| !pinned.contains(&candidate.key.id()));
+        }
     }
     Ok(signers)
+}
+
+/// Those of the keys that vouch for a skill that are pinned for it.
+fn pinned_keys(signers: &Signers, registry: Option<&Url>, prepared: &Prepared) -> Vec<KeyId> {
+    let pinned = signers.pinned(registry, &prepared.manifest.name);
+    let vouching = prepared.vouching.iter().map(|candidate| candidate.key.id());
+    vouching.filter(|key| pinned.is_some_and(|pinned| pinned.keys.contains(key))).collect()
 }

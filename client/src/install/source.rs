@@ -8,6 +8,7 @@ use skillpkg_schema::wire::{Document, VersionEntry};
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 use skillpkg_store::archive::{Bounds, Reader};
 use skillpkg_store::content::Stored;
+use url::Url;
 
 use super::attend::Attendant;
 use super::goal::{Goal, GoalSkill};
@@ -45,6 +46,16 @@ pub(super) struct Job {
     pub(super) yanked: Option<String>,
     /// The locked version that it takes the place of, and why that was yanked, where it was.
     pub(super) moved_from: Option<(Version, String)>,
+}
+
+impl Job {
+    /// The registry that it comes from; [`None`] for one from a file.
+    pub(super) fn registry(&self) -> Option<&Url> {
+        match &self.source {
+            Source::Registry(url) => Some(url),
+            Source::File(_) => None,
+        }
+    }
 }
 
 /// Finds out how each skill is had; asks each registry that has to be asked once, and none where
@@ -125,9 +136,14 @@ fn draft(
     let Some(keep) = &skill.keep else { return Ok(None) };
     let Source::Registry(url) = &keep.source else { return Ok(None) };
     check_registry(session.settings, &keep.name, url)?;
+    // A key that was seen vouches for what it is pinned to: the lockfile may name any.
+    let pinned = signers.pinned(Some(url), &keep.name);
+    let Some(pinned) = pinned.filter(|pinned| pinned.keys.contains(&keep.key)) else {
+        return Ok(None);
+    };
     let Some(key) = signers.key(&keep.key) else { return Ok(None) };
     let Some(stored) = stored else { return Ok(None) };
-    let account = signers.pinned(Some(url), &keep.name).and_then(|pinned| pinned.account.clone());
+    let account = pinned.account.clone();
     Ok(Some(Job {
         origin: Origin::Store,
         expected: Expected {
@@ -150,7 +166,7 @@ fn file_job(
     stored: Option<Stored>,
     signers: &Signers,
 ) -> Result<Job, Error> {
-    let candidates = local_keys(session, signers);
+    let candidates = local_keys(session, signers, &skill.wanted.name);
     let known = |ids: &[KeyId]| candidates.iter().any(|one| ids.contains(&one.key.id()));
     let path = session.root().join(file);
     let job = |origin, expected| Job {
@@ -217,15 +233,17 @@ async fn ask_of_keys(
     }
 }
 
-/// The keys that are known on this machine: those of its user, those that the user trusts, and
-/// those that were seen before.
-fn local_keys(session: &Session<'_>, signers: &Signers) -> Vec<Candidate> {
+/// The keys that may vouch for a file of this name: those of the machine's user, those that the
+/// user trusts, and those that are pinned to the name. A key that was seen of another skill may be
+/// anybody's.
+fn local_keys(session: &Session<'_>, signers: &Signers, name: &QualifiedName) -> Vec<Candidate> {
     let own = keys::list(&session.settings.home).map(|(keys, _)| keys).unwrap_or_default();
     let trusted = keys::trusted(&session.settings.home).map(|(keys, _)| keys).unwrap_or_default();
     let given = session.settings.key.as_deref().and_then(|path| keys::public_key(path).ok());
     let mut candidates: Vec<Candidate> = Vec::new();
-    let all =
-        own.into_iter().chain(trusted).map(|key| key.public).chain(given).chain(signers.keys());
+    let pinned = signers.pins_of(name).flat_map(|pinned| &pinned.keys);
+    let pinned = pinned.filter_map(|id| signers.key(id));
+    let all = own.into_iter().chain(trusted).map(|key| key.public).chain(given).chain(pinned);
     for key in all {
         if !candidates.iter().any(|candidate| candidate.key == key) {
             candidates.push(Candidate::local(key));
@@ -236,7 +254,7 @@ fn local_keys(session: &Session<'_>, signers: &Signers) -> Vec<Candidate> {
 
 /// The ids of the keys that are said to have signed an archive.
 fn signers_of(path: &Path) -> Result<Vec<KeyId>, Error> {
-    let file = crate::regular_file::open(path).map_err(|error| io_error(path, &error))?;
+    let file = std::fs::File::open(path).map_err(|error| io_error(path, &error))?;
     let reader = Reader::open(file, Bounds::default())
         .map_err(|error| Error::from(error).in_file(path.to_string_lossy()))?;
     Ok(reader.envelope().key_ids().collect())

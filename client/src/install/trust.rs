@@ -89,10 +89,7 @@ pub(super) fn vouching(
             locked.short(),
             found.join(", ")
         );
-        return Err(refused(reason).with_hint(format!(
-            "compare the lockfile with its history; where the author signs with another key now, \
-             `skillpkg update {name}` locks it anew"
-        )));
+        return Err(refused(reason));
     }
     let mut vouching: Vec<Candidate> = candidates
         .iter()
@@ -116,9 +113,13 @@ fn signer_revoked(name: &QualifiedName, version: &Version, revocation: &Revocati
     ))
 }
 
-/// Compares whoever vouches with whoever was seen first, and pins who is seen for the first time.
+/// Compares whoever vouches with whoever is pinned, and pins who is seen for the first time.
 ///
-/// A new key of the same account is told and taken. Another account is refused unless `accept`.
+/// At least one of them has to be pinned for the name at this registry, or for a file by any
+/// registry or file; anybody else is refused unless `accept`, whatever account the registry names:
+/// that a key is another one of the same account is the registry's word alone. A key that signed
+/// beside a pinned one is not pinned for that, since anybody can add a signature of their own to
+/// another's.
 pub(super) fn compare(
     signers: &mut Signers,
     registry: Option<&Url>,
@@ -128,53 +129,126 @@ pub(super) fn compare(
     attendant: &mut dyn Attendant,
 ) -> Result<(), Error> {
     let Some(first) = vouching.first() else { return Ok(()) };
-    for candidate in vouching {
-        signers.keep(&candidate.key);
-    }
-    let seen = || Pinned {
-        account: first.account.clone(),
-        keys: vouching.iter().map(|candidate| candidate.key.id()).collect(),
-    };
-    let Some(pinned) = signers.pinned(registry, name).cloned() else {
+    let Some(pinned) = pinned_before(signers, registry, name, vouching) else {
         attendant
             .tell(&format!("`{name}` is signed by {}, seen here for the first time", who(first)));
-        signers.pin(registry, name, seen());
+        pin(
+            signers,
+            registry,
+            name,
+            Pinned { account: first.account.clone(), keys: ids(vouching) },
+            vouching,
+        );
         return Ok(());
     };
-    let new: Vec<&Candidate> =
-        vouching.iter().filter(|candidate| !pinned.keys.contains(&candidate.key.id())).collect();
-    if new.len() < vouching.len() {
-        // One of the keys seen before vouches: it is the same signer, whatever others do too.
+    let (known, new): (Vec<&Candidate>, Vec<&Candidate>) =
+        vouching.iter().partition(|candidate| pinned.keys.contains(&candidate.key.id()));
+    let of_account: Vec<&Candidate> = new
+        .iter()
+        .copied()
+        .filter(|one| one.account.is_some() && one.account == pinned.account)
+        .collect();
+    if !known.is_empty() && (new.is_empty() || !accept) {
+        pin(signers, registry, name, pinned, known);
         return Ok(());
     }
-    let same_account =
-        pinned.account.is_some() && new.iter().any(|one| one.account == pinned.account);
-    if same_account {
-        let mut keys = pinned.keys.clone();
-        for candidate in new.iter().filter(|one| one.account == pinned.account) {
-            attendant.tell(&format!("`{name}` is signed with a new key of {}", who(candidate)));
-            keys.push(candidate.key.id());
-        }
-        signers.pin(registry, name, Pinned { keys, ..pinned });
+    if !accept {
+        return Err(match of_account.first() {
+            Some(one) => key_changed(name, &pinned, one),
+            None => signer_changed(name, &pinned, first),
+        });
+    }
+    let added = if known.is_empty() { of_account } else { new };
+    if added.is_empty() {
+        let before = before(&pinned);
+        attendant.warn(&format!("`{name}` is signed by {} now; before, by {before}", who(first)));
+        pin(
+            signers,
+            registry,
+            name,
+            Pinned { account: first.account.clone(), keys: ids(vouching) },
+            vouching,
+        );
         return Ok(());
     }
-    let before = match (&pinned.account, pinned.keys.first()) {
+    let mut keys = pinned.keys.clone();
+    for candidate in &added {
+        attendant.warn(&format!("`{name}` may be signed by {} from now on", who(candidate)));
+        keys.push(candidate.key.id());
+    }
+    pin(signers, registry, name, Pinned { keys, ..pinned }, known.into_iter().chain(added));
+    Ok(())
+}
+
+/// Who is pinned, as far as that counts: for an archive that comes from no registry, whoever is
+/// pinned for its name anywhere, and before all others one whose key vouches for it.
+fn pinned_before(
+    signers: &Signers,
+    registry: Option<&Url>,
+    name: &QualifiedName,
+    vouching: &[Candidate],
+) -> Option<Pinned> {
+    if let Some(pinned) = signers.pinned(registry, name) {
+        return Some(pinned.clone());
+    }
+    if registry.is_some() {
+        return None;
+    }
+    let vouches = |pinned: &&Pinned| {
+        vouching.iter().any(|candidate| pinned.keys.contains(&candidate.key.id()))
+    };
+    signers.pins_of(name).find(vouches).or_else(|| signers.pins_of(name).next()).cloned()
+}
+
+/// Pins, and keeps the keys so that they can vouch again without a network.
+fn pin<'c>(
+    signers: &mut Signers,
+    registry: Option<&Url>,
+    name: &QualifiedName,
+    pinned: Pinned,
+    keys: impl IntoIterator<Item = &'c Candidate>,
+) {
+    for candidate in keys {
+        signers.keep(&candidate.key);
+    }
+    signers.pin(registry, name, pinned);
+}
+
+fn ids(candidates: &[Candidate]) -> Vec<KeyId> {
+    candidates.iter().map(|candidate| candidate.key.id()).collect()
+}
+
+fn before(pinned: &Pinned) -> String {
+    match (&pinned.account, pinned.keys.first()) {
         (Some(account), Some(key)) => format!("`{}` (key {})", escape(account), key.short()),
         (Some(account), None) => format!("`{}`", escape(account)),
         (None, Some(key)) => format!("key {}", key.short()),
         (None, None) => "nobody".to_owned(),
-    };
-    if accept {
-        attendant.warn(&format!("`{name}` is signed by {} now; before, by {before}", who(first)));
-        signers.pin(registry, name, seen());
-        return Ok(());
     }
+}
+
+fn signer_changed(name: &QualifiedName, pinned: &Pinned, now: &Candidate) -> Error {
     let message = format!(
-        "`{name}` was signed by {before} when it was first seen here, and is signed by {} now",
-        who(first)
+        "`{name}` was signed by {} when it was first seen here, and is signed by {} now",
+        before(pinned),
+        who(now)
     );
-    Err(Error::new(Kind::Refused, "signer_changed", message).with_hint(
+    Error::new(Kind::Refused, "signer_changed", message).with_hint(
         "ask the authors whether they changed hands; `--accept-signer` takes the new signer",
+    )
+}
+
+fn key_changed(name: &QualifiedName, pinned: &Pinned, now: &Candidate) -> Error {
+    let (key, account) = (now.key.id().short(), now.account.as_deref().map(escape));
+    let account = account.unwrap_or_default();
+    let message = format!(
+        "`{name}` was signed by {} when it was first seen here, and is signed with key {key} now; \
+         the registry says that it is a new key of `{account}`, and nothing else does",
+        before(pinned)
+    );
+    Error::new(Kind::Refused, "signer_changed", message).with_hint(format!(
+        "ask `{account}` for the id of the key, over another way than this registry; \
+         `--accept-signer` takes the new key"
     ))
 }
 
@@ -226,13 +300,65 @@ mod tests {
         see(std::slice::from_ref(&ada), false).unwrap();
         let error = see(std::slice::from_ref(&eve), false).unwrap_err();
         assert_eq!((error.code.as_str(), error.kind), ("signer_changed", Kind::Refused));
-        // A new key of the same account, and one beside a key that was seen.
-        see(&[candidate("ada")], false).unwrap();
-        see(&[eve.clone(), ada.clone()], false).unwrap();
         see(std::slice::from_ref(&eve), true).unwrap();
         see(&[eve], false).unwrap();
         assert!(see(&[ada], false).is_err());
-        assert_eq!(told.0.len(), 3, "{:?}", told.0);
-        assert!(told.0[0].contains("`ada`") && told.0[1].contains("new key"));
+        assert_eq!(told.0.len(), 2, "{:?}", told.0);
+        assert!(told.0[0].contains("`ada`") && told.0[1].contains("`eve`"));
+    }
+
+    #[test]
+    fn a_new_key_that_the_registry_says_is_of_the_same_account_is_refused_without_the_flag() {
+        let name: QualifiedName = "waitlist".parse().unwrap();
+        let url: Url = "http://127.0.0.1:1".parse().unwrap();
+        let (mut signers, mut told) = (Signers::default(), Told::default());
+        let (old, new) = (candidate("ada"), candidate("ada"));
+        let mut see = |who: &[Candidate], accept| {
+            compare(&mut signers, Some(&url), &name, who, accept, &mut told)
+        };
+        see(std::slice::from_ref(&old), false).unwrap();
+        let error = see(std::slice::from_ref(&new), false).unwrap_err();
+        assert_eq!((error.code.as_str(), error.kind), ("signer_changed", Kind::Refused));
+        assert!(error.message.contains("a new key of `ada`"), "{error}");
+        assert!(error.hint.unwrap().contains("the id of the key"));
+        see(std::slice::from_ref(&new), true).unwrap();
+        see(&[new], false).unwrap();
+        see(&[old], false).unwrap();
+    }
+
+    #[test]
+    fn a_signature_beside_a_pinned_one_brings_no_key_in_unless_it_is_accepted() {
+        let name: QualifiedName = "waitlist".parse().unwrap();
+        let url: Url = "http://127.0.0.1:1".parse().unwrap();
+        let (mut signers, mut told) = (Signers::default(), Told::default());
+        let (old, new) = (candidate("ada"), candidate("ada"));
+        let mut see = |who: &[Candidate], accept| {
+            compare(&mut signers, Some(&url), &name, who, accept, &mut told)
+        };
+        see(std::slice::from_ref(&old), false).unwrap();
+        see(&[new.clone(), old.clone()], false).unwrap();
+        assert!(see(std::slice::from_ref(&new), false).is_err());
+        see(&[new.clone(), old], true).unwrap();
+        see(&[new], false).unwrap();
+    }
+
+    #[test]
+    fn a_file_is_signed_by_whoever_is_pinned_for_its_name_anywhere() {
+        let name: QualifiedName = "waitlist".parse().unwrap();
+        let url: Url = "http://127.0.0.1:1".parse().unwrap();
+        let (mut signers, mut told) = (Signers::default(), Told::default());
+        let (ada, eve) = (candidate("ada"), Candidate::local(candidate("eve").key));
+        let file = |signers: &mut Signers, who: &Candidate, accept| {
+            compare(signers, None, &name, std::slice::from_ref(who), accept, &mut Told::default())
+        };
+        compare(&mut signers, Some(&url), &name, std::slice::from_ref(&ada), false, &mut told)
+            .unwrap();
+        assert_eq!(file(&mut signers, &eve, false).unwrap_err().code, "signer_changed");
+        file(&mut signers, &ada, false).unwrap();
+        assert_eq!(file(&mut signers, &eve, false).unwrap_err().code, "signer_changed");
+        file(&mut signers, &eve, true).unwrap();
+        file(&mut signers, &eve, false).unwrap();
+        let other = compare(&mut signers, Some(&url), &name, &[eve], false, &mut told);
+        assert!(other.is_err(), "what a file was accepted with counts for files alone");
     }
 }

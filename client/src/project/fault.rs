@@ -8,14 +8,13 @@ use skillpkg_schema::{Diagnostic, Faults};
 use toml::de::{DeTable, DeValue};
 
 use super::conflict::first_mark;
-use crate::findings::Findings;
 
 /// One of the two files while it is read: its text, its name, and what is wrong with it.
 pub(super) struct Reading<'a> {
     text: &'a str,
     file: &'a str,
     code: &'static str,
-    findings: Findings<'a>,
+    diagnostics: Vec<Diagnostic>,
 }
 
 /// A key or a value and where it stands.
@@ -24,17 +23,11 @@ pub(super) type Span = Range<usize>;
 impl<'a> Reading<'a> {
     /// Starts on `text` of the file called `file`; faults without a code of their own get `code`.
     pub(super) fn new(text: &'a str, file: &'a str, code: &'static str) -> Self {
-        Self { text, file, code, findings: Findings::new(text, file) }
+        Self { text, file, code, diagnostics: Vec::new() }
     }
 
     /// The whole file as a table, or why it is none. `solution` is what solves a merge conflict.
-    ///
-    /// `restoring` is what to do where it is no TOML at all.
-    pub(super) fn table(
-        &self,
-        solution: &str,
-        restoring: Option<&str>,
-    ) -> Result<DeTable<'a>, Faults> {
+    pub(super) fn table(&self, solution: &str) -> Result<DeTable<'a>, Faults> {
         if let Some(line) = first_mark(self.text) {
             let message = "an unfinished merge left conflict markers here";
             return Err(Diagnostic::error("lock_conflict", message)
@@ -44,8 +37,7 @@ impl<'a> Reading<'a> {
                 .into());
         }
         DeTable::parse(self.text).map(toml::Spanned::into_inner).map_err(|error| {
-            let mut fault = Diagnostic::error(self.code, escape(error.message().trim()));
-            fault.hint = restoring.map(str::to_owned);
+            let fault = Diagnostic::error(self.code, escape(error.message().trim()));
             self.placed(fault, error.span().unwrap_or(0..0)).into()
         })
     }
@@ -70,7 +62,7 @@ impl<'a> Reading<'a> {
     ) {
         let mut fault = self.placed(Diagnostic::error(code, message), span);
         fault.hint = hint;
-        self.findings.add(fault);
+        self.diagnostics.push(fault);
     }
 
     /// A key that nobody reads: a fault where it is near to one of those that are read, since then
@@ -83,8 +75,7 @@ impl<'a> Reading<'a> {
             return self.fault_with_code("unknown_key", span, message, Some(hint));
         }
         let message = format!("`{shown}` is not known here and is left alone");
-        let warning = self.placed(Diagnostic::warning("unknown_key", message), span);
-        self.findings.add(warning);
+        self.diagnostics.push(self.placed(Diagnostic::warning("unknown_key", message), span));
     }
 
     /// A text, or a fault that names what it should be.
@@ -119,11 +110,15 @@ impl<'a> Reading<'a> {
 
     /// The value with the warnings, unless a fault was added.
     pub(super) fn finish<T>(self, value: T) -> Result<(T, Vec<Diagnostic>), Faults> {
-        self.findings.finish(value)
+        Faults::check(value, self.diagnostics)
     }
 
     fn placed(&self, diagnostic: Diagnostic, span: Span) -> Diagnostic {
-        self.findings.placed(diagnostic, span.start)
+        let before = self.text.get(..span.start.min(self.text.len())).unwrap_or(self.text);
+        let line = before.matches('\n').count() + 1;
+        let start = before.rfind('\n').map_or(0, |position| position + 1);
+        let column = before.get(start..).unwrap_or_default().chars().count() + 1;
+        diagnostic.in_file(self.file).at_line(line).at_column(column)
     }
 }
 

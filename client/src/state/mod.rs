@@ -10,6 +10,7 @@ mod live;
 mod lock;
 mod signers;
 
+pub use approvals::Provenance;
 pub use error::StateError;
 pub use journal::{Journal, Occupant, Step, TextChange};
 pub use live::Live;

@@ -72,9 +72,11 @@ impl Signers {
         self.keys.get(&id.to_string())?.key.filter(|key| key.id() == *id)
     }
 
-    /// Every public key that was kept.
-    pub fn keys(&self) -> impl Iterator<Item = PublicKey> {
-        self.keys.values().filter_map(|kept| kept.key)
+    /// Who is pinned for `name`, by each registry and by files.
+    pub fn pins_of(&self, name: &QualifiedName) -> impl Iterator<Item = &Pinned> {
+        let name = name.to_string();
+        let is_of_it = move |key: &str| key.rsplit(' ').next() == Some(name.as_str());
+        self.pinned.iter().filter(move |(key, _)| is_of_it(key)).map(|(_, pinned)| pinned)
     }
 
     /// Keeps a public key.
@@ -154,6 +156,9 @@ mod tests {
         assert_eq!(signers.pinned(Some(&there), &name), None);
         assert_eq!(signers.pinned(None, &name), None);
         assert_eq!(signers.key(&key.id()), Some(key));
+        assert_eq!(signers.pins_of(&name).collect::<Vec<_>>(), [&signer]);
+        let scoped = "acme/waitlist".parse().unwrap();
+        assert_eq!(signers.pins_of(&scoped).count(), 0);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use skillpkg::Settings;
 use skillpkg::host::{Host, HostOptions, PermissionRequest};
 use skillpkg::project::{LockFile, Locked, Source};
-use skillpkg::state::{Active, ProjectState, State};
+use skillpkg::state::{Active, ProjectState, Provenance, State};
 use skillpkg_schema::signature::SigningKey;
 use skillpkg_schema::{ContentAddress, Manifest, Sha256Digest};
 use skillpkg_store::content::Store;
@@ -44,7 +44,8 @@ impl Machine {
     pub(crate) fn activate(&self, files: &[(&str, &str)]) -> Manifest {
         let manifest = self.ingest(files);
         let address = manifest.address();
-        self.state.approve(&manifest.name, &manifest.version, &address).unwrap();
+        let from = Provenance::default();
+        self.state.approve(&manifest.name, &manifest.version, &address, &from).unwrap();
         let mut state = self.state.project(&self.settings.project).unwrap();
         state.active.retain(|active| active.name != manifest.name);
         state.active.push(Active {

@@ -109,21 +109,21 @@ fn an_update_moves_what_the_project_asks_for_and_says_so_only_then() {
     let context = TestContext::new();
     let author = context.author("ada");
     for name in ["one", "two"] {
-        context.publish(&author, name, "1.0.0", "old", Some("sh NOTES.md"));
+        context.publish(&author, name, "1.0.0", "old", Some("sh -n"));
     }
     let machine = context.machine("reader");
     machine.run(&["install", "one@1", "two@1", "-y"]).succeeded();
     assert!(!machine.run(&["update"]).succeeded().stdout.contains("Updated"));
 
-    context.publish(&author, "one", "1.1.0", "new", Some("sh NOTES.md"));
-    context.publish(&author, "one", "2.0.0", "newest", Some("sh NOTES.md"));
+    context.publish(&author, "one", "1.1.0", "new", Some("sh -n"));
+    context.publish(&author, "one", "2.0.0", "newest", Some("sh -n"));
     let answer = machine.run(&["update"]).succeeded();
-    assert_eq!(answer.stdout, "updated one from 1.0.0 to 1.1.0\n");
+    assert_eq!(answer.stdout, "Updated one from 1.0.0 to 1.1.0\n");
     assert_eq!(machine.read(".agents/skills/one/NOTES.md"), "new");
     assert_eq!(machine.read(".agents/skills/two/NOTES.md"), "old");
 
     // What it adds is asked about, by a flag of its own.
-    context.publish(&author, "one", "1.2.0", "more", Some("env sh NOTES.md"));
+    context.publish(&author, "one", "1.2.0", "more", Some("env sh -n"));
     let before = machine.picture();
     let refused = machine.run(&["update", "-y", "--json"]).ended_with(5);
     assert_eq!(refused.error_code(), "approval_required");

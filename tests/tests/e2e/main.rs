@@ -16,3 +16,4 @@ mod refused;
 mod runs_nothing;
 mod shared;
 mod swapped;
+mod takeover;

@@ -64,7 +64,7 @@ fn what_is_added_is_added_to_what_is_active_and_a_move_away_from_a_yanked_versio
     let publish = |version: &str, runs: &str| {
         context.publish(&author, "waitlist", version, version, Some(runs));
     };
-    publish("1.3.0", "sh -e NOTES.md");
+    publish("1.3.0", "sh -e");
     machine.run(&["update", "-y"]).ended_with(5);
     machine.run(&["update", "--accept-permissions"]).succeeded();
     author.run(&["yank", "waitlist@1.3.0", "--reason", "it loses names"]).succeeded();
@@ -72,7 +72,7 @@ fn what_is_added_is_added_to_what_is_active_and_a_move_away_from_a_yanked_versio
     assert!(moved.stdout.contains("1.2.0"), "{}", moved.stdout);
     assert!(moved.stderr.contains("1.3.0 was yanked: it loses names"), "{}", moved.stderr);
     machine.run(&["install", "waitlist@=1.3.0", "-y"]).succeeded();
-    publish("1.3.1", "sh -e NOTES.md");
+    publish("1.3.1", "sh -e");
     let toml = machine.read("skillpkg.toml").replace("=1.3.0", "1");
     machine.write("skillpkg.toml", &toml);
     let updated = machine.run(&["update"]).succeeded();
@@ -102,62 +102,9 @@ fn a_machine_without_a_configuration_takes_the_lockfiles_registry_and_gives_it_n
     assert_eq!(clean.read(".agents/skills/waitlist/NOTES.md"), "1.2.0");
     clean.run(&["verify"]).succeeded();
     context.publish(&author, "waitlist", "1.2.1", "1.2.1", Some("sh NOTES.md"));
-    clean.run(&["update"]).succeeded();
+    clean.run(&["update", "--accept-permissions"]).succeeded();
     assert_eq!(clean.read(".agents/skills/waitlist/NOTES.md"), "1.2.1");
     let none = clean.run(&["install", "other", "--json"]).ended_with(1);
     assert_eq!(none.error_code(), "no_registry");
     assert!(none.stderr.contains("`skillpkg.toml`"), "{}", none.stderr);
-}
-
-#[test]
-fn list_writes_nothing_and_tells_missing_from_damaged_and_edited() {
-    let (context, _author, machine) = installed();
-    let mut fresh = context.machine("fresh");
-    fresh.registry = None;
-    for name in ["skillpkg.toml", "skillpkg.lock"] {
-        fresh.write(name, &machine.read(name));
-    }
-    let answer = fresh.run(&["list"]).succeeded();
-    assert_eq!(answer.stdout, "waitlist@1.2.0  missing\n");
-    fresh.run(&["list", "--global"]).succeeded();
-    assert!(!fresh.home.exists(), "a question made a home");
-
-    let place = machine.project.join(".agents/skills/waitlist");
-    let shown = place.to_str().unwrap();
-    fs::remove_file(&place).unwrap();
-    let answer = machine.run(&["list"]).succeeded();
-    assert_eq!(answer.stdout, format!("waitlist@1.2.0  missing: {shown}\n"));
-    assert!(answer.stderr.contains("skillpkg sync"), "{}", answer.stderr);
-    #[cfg(unix)]
-    {
-        std::os::unix::fs::symlink("/", &place).unwrap();
-        let listed = machine.json(&["list"]);
-        assert_eq!(listed["skills"][0]["damaged"], serde_json::json!([shown]));
-        assert_eq!(listed["skills"][0]["modified"], serde_json::json!([]));
-        fs::remove_file(&place).unwrap();
-    }
-    machine.run(&["sync"]).succeeded();
-    assert_eq!(machine.json(&["list"])["skills"][0]["missing"], serde_json::json!([]));
-}
-
-#[test]
-fn what_is_told_is_what_was_done() {
-    let (context, _author, machine) = installed();
-    machine.run(&["deactivate", "waitlist"]).succeeded();
-    let answer = machine.run(&["activate", "waitlist", "-y"]).succeeded();
-    assert!(answer.stdout.starts_with("activated waitlist@1.2.0: "), "{}", answer.stdout);
-    let answer = machine.run(&["install", "waitlist@1.2", "-y"]).succeeded();
-    assert!(answer.stderr.contains("skills stay as they are"), "{}", answer.stderr);
-    fs::create_dir(machine.project.join(".claude")).unwrap();
-    let both = ["sync", "--agent", "universal", "--agent", "claude-code"];
-    let answer = machine.run(&both).succeeded();
-    assert!(answer.stdout.contains(".agents/skills"), "{}", answer.stdout);
-    assert!(answer.stdout.contains(".claude/skills"), "{}", answer.stdout);
-    machine.write("skillpkg.lock", "no lockfile");
-    let answer = machine.run(&["sync"]).ended_with(1);
-    assert!(answer.stderr.contains("hint: restore it"), "{}", answer.stderr);
-    let other = machine.in_project(&context.path("elsewhere"));
-    other.run(&["install", "waitlist", "--global", "-y"]).succeeded();
-    let answer = other.run(&["call", "waitlist", "go"]).ended_with(1);
-    assert!(answer.stderr.contains("--global"), "{}", answer.stderr);
 }

@@ -82,9 +82,9 @@ fn an_update_that_adds_something_needs_a_flag_of_its_own_and_one_that_does_not_a
         fs::copy(archive, &vendored).unwrap();
         vendored.to_str().unwrap().to_owned()
     };
-    let vendored = place("1.0.0", "first", "sh NOTES.md");
+    let vendored = place("1.0.0", "first", "sh -n");
     machine.install(&[&vendored]).unwrap();
-    place("1.1.0", "newer", "sh NOTES.md");
+    place("1.1.0", "newer", "sh -n");
     machine.options.approve = false;
     let report = machine.update(&[], &mut Watcher::default()).unwrap();
     assert_eq!(report.skills[0].locked.version.to_string(), "1.1.0");
@@ -93,7 +93,7 @@ fn an_update_that_adds_something_needs_a_flag_of_its_own_and_one_that_does_not_a
         let archive = machine.archive("first", version, "newer", Some(runs));
         fs::copy(archive, &vendored).unwrap();
     };
-    place("1.2.0", "env sh NOTES.md");
+    place("1.2.0", "env sh -n");
     machine.options.approve = true;
     let mut watcher = Watcher::default();
     let before = machine.picture();
@@ -104,6 +104,29 @@ fn an_update_that_adds_something_needs_a_flag_of_its_own_and_one_that_does_not_a
     machine.options.accept_permissions = true;
     assert!(machine.update(&["first"], &mut watcher).unwrap().has_changes());
     assert!(!machine.update(&["first"], &mut watcher).unwrap().has_changes());
+}
+
+#[test]
+fn an_update_that_changes_a_file_that_runs_is_asked_about() {
+    let mut machine = Machine::new();
+    let place = |version: &str, notes: &str| {
+        let archive = machine.archive("first", version, notes, Some("sh NOTES.md"));
+        let vendored = machine.project().join("first.skill.tar.zst");
+        fs::copy(archive, &vendored).unwrap();
+        vendored.to_str().unwrap().to_owned()
+    };
+    let vendored = place("1.0.0", "first");
+    machine.install(&[&vendored]).unwrap();
+    place("1.1.0", "other");
+    let before = machine.picture();
+    let mut watcher = Watcher::default();
+    let error = machine.update(&[], &mut watcher).unwrap_err();
+    assert_eq!((error.code.as_str(), error.kind.exit_code()), ("approval_required", 5));
+    let told = "`NOTES.md`, which tool `go` runs, has other content";
+    assert_eq!(watcher.asked[0].adds.as_deref().unwrap(), [told]);
+    assert_eq!(machine.picture(), before);
+    machine.options.accept_permissions = true;
+    assert!(machine.update(&[], &mut watcher).unwrap().has_changes());
 }
 
 #[test]
