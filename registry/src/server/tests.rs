@@ -43,7 +43,7 @@ async fn who_asks_and_never_reads_gives_way_to_others() {
 
 #[tokio::test]
 async fn who_reads_slowly_and_steadily_gets_the_whole_answer() {
-    let stall = Duration::from_millis(1_000);
+    let stall = Duration::from_secs(1);
     let address = start(Limits { stall, ..Limits::default() }).await;
     let mut stream = ask(address, "/long").await;
     let mut buffer = vec![0; 8 * 1024 * 1024];

@@ -91,7 +91,7 @@ async fn drops(registry: &TestRegistry, author: &Author) -> Response {
 #[tokio::test]
 async fn a_body_that_is_fast_enough_still_ends_in_time() {
     let longest = Duration::from_millis(300);
-    let pace = Pace { grace: Duration::from_secs(60), longest, ..Pace::default() };
+    let pace = Pace { grace: Duration::from_mins(1), longest, ..Pace::default() };
     let registry = TestRegistry::start_with(Options { pace, ..Options::default() }).await;
     let ana = registry.author("ana").await;
     problem(drops(&registry, &ana).await, 408, "timeout").await;
