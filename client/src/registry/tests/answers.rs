@@ -158,3 +158,27 @@ async fn nobody_there_is_told_with_the_url_and_the_cause() {
     let error = registry_at("http://registry.invalid", None).search("x", 1).await.unwrap_err();
     assert_eq!(error.code, "registry_unreachable");
 }
+
+#[tokio::test]
+async fn the_warnings_of_a_publish_are_safe_to_print_and_may_be_absent() {
+    let digest = "ab".repeat(32);
+    let mut body = serde_json::json!({
+        "name": "w", "version": "1.0.0", "address": format!("sha256:{digest}"),
+        "blake3": format!("blake3:{digest}"), "archive": format!("sha256:{digest}"),
+        "size": 7, "log_index": null, "created": true,
+    });
+    let (name, version) = ("w".parse().unwrap(), "1.0.0".parse().unwrap());
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let server = Server::start(vec![Answer::json(&body.to_string())]).await;
+    let answer = registry(&server).publish(&name, &version, file.path(), None).await.unwrap();
+    assert_eq!(answer.warnings, []);
+    let warning = serde_json::json!({
+        "severity": "warning", "code": "x", "message": "m\u{1b}[2J", "file": "f\u{202e}",
+    });
+    body["warnings"] = vec![warning; 1_000].into();
+    let server = Server::start(vec![Answer::json(&body.to_string())]).await;
+    let answer = registry(&server).publish(&name, &version, file.path(), None).await.unwrap();
+    assert_eq!(answer.warnings.len(), 100);
+    assert_eq!(answer.warnings[0].message, "m\\u{1b}[2J");
+    assert_eq!(answer.warnings[0].file.as_deref(), Some("f\\u{202e}"));
+}
