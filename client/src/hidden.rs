@@ -1,10 +1,14 @@
 //! Reading a line from a terminal without showing it.
 
-use std::io::{self, BufRead as _};
+use std::io;
 
 /// Reads a line from stdin, which is a terminal, with its echo off.
+///
+/// The keys that would end or stop the process are read here, so that the terminal is as it was
+/// before the process ends: Ctrl-C ends it, with its echo back on.
 #[cfg(unix)]
 pub(crate) fn read_line() -> io::Result<String> {
+    use rustix::process::{Signal, getpid, kill_process};
     use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
     /// Puts the terminal back however reading ends.
@@ -18,11 +22,15 @@ pub(crate) fn read_line() -> io::Result<String> {
 
     let before = tcgetattr(io::stdin())?;
     let mut hidden = before.clone();
-    hidden.local_modes.remove(LocalModes::ECHO);
+    hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
     let restored = Restored(before);
     tcsetattr(io::stdin(), OptionalActions::Flush, &hidden)?;
-    let line = shown_line();
+    let line = typed(&mut io::stdin().lock());
     drop(restored);
+    if line.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {
+        // Whoever waits for this process sees what it would have seen.
+        let _ = kill_process(getpid(), Signal::INT);
+    }
     line
 }
 
@@ -35,9 +43,58 @@ pub(crate) fn read_line() -> io::Result<String> {
     ))
 }
 
+/// A line of keys, as a terminal edits it: with Backspace, Ctrl-U and Ctrl-D. Ctrl-C is an error of
+/// kind [`io::ErrorKind::Interrupted`].
 #[cfg(unix)]
-fn shown_line() -> io::Result<String> {
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line)?;
-    Ok(line)
+fn typed(keys: &mut dyn io::Read) -> io::Result<String> {
+    /// Far more than any token: whoever leans on a key fills no memory.
+    const MOST_BYTES: usize = 16 * 1024;
+    let mut line = Vec::new();
+    let mut key = [0];
+    loop {
+        match keys.read(&mut key) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        }
+        match key[0] {
+            b'\r' | b'\n' | 0x04 => break,
+            0x03 => return Err(io::Error::new(io::ErrorKind::Interrupted, "interrupted")),
+            0x08 | 0x7f => {
+                line.pop();
+            }
+            0x15 => line.clear(),
+            byte if line.len() < MOST_BYTES => line.push(byte),
+            _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "the line is too long")),
+        }
+    }
+    String::from_utf8(line)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "the line is not UTF-8"))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_edited_as_a_terminal_does() {
+        for (keys, line) in [
+            ("skp_a\n", "skp_a"),
+            ("skp_a\rmore", "skp_a"),
+            ("x\u{15}skp_b\u{7f}c\n", "skp_c"),
+            ("\u{7f}\u{8}a\u{4}b", "a"),
+            ("", ""),
+        ] {
+            assert_eq!(typed(&mut keys.as_bytes()).unwrap(), line, "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn ctrl_c_gives_up_what_was_typed_and_a_line_is_bounded() {
+        let interrupted = typed(&mut "skp_\u{3}a\n".as_bytes()).unwrap_err();
+        assert_eq!(interrupted.kind(), io::ErrorKind::Interrupted);
+        let endless = "x".repeat(20_000);
+        assert_eq!(typed(&mut endless.as_bytes()).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
 }

@@ -102,11 +102,17 @@ impl Output {
     }
 
     /// Asks a person yes or no; no is the default. Refused where nobody can be asked.
-    pub(crate) fn confirm(self, question: &str, otherwise: &str) -> Result<bool, Error> {
+    ///
+    /// `refused` is what to say where nobody can be asked, and `otherwise` what to do instead.
+    pub(crate) fn confirm(
+        self,
+        question: &str,
+        refused: &str,
+        otherwise: &str,
+    ) -> Result<bool, Error> {
         if !self.can_ask() {
-            let message = format!("{question} Nobody can be asked here.");
             return Err(
-                Error::new(Kind::Refused, "approval_required", message).with_hint(otherwise)
+                Error::new(Kind::Refused, "approval_required", refused).with_hint(otherwise)
             );
         }
         let mut stderr = anstream::stderr();

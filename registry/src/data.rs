@@ -11,7 +11,7 @@ use crate::database::{Database, DatabaseError};
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
     /// There is none.
-    #[error("`{}` holds no registry; `serve` and `user add` make one", .0.display())]
+    #[error("`{}` holds no registry; is this the directory that is meant? `serve` makes a registry in it", .0.display())]
     Missing(PathBuf),
     /// Another process serves it.
     #[error("`{}` is already served{}; stop that one first", .path.display(), by(.process.as_deref()))]

@@ -147,7 +147,7 @@ fn programs(
                 }
                 found.push(FoundProgram { name, path: Some(path) });
             }
-            Err(error) => missing.push(missing_program(&error, &needed.tools)),
+            Err(error) => missing.push(missing_program(manifest, &error, &needed.tools)),
         }
     }
     found
@@ -159,11 +159,11 @@ fn does_not_travel(name: &str) -> Diagnostic {
     Diagnostic::warning("program_absolute", message)
 }
 
-fn missing_program(error: &ProgramError, tools: &[String]) -> Diagnostic {
+fn missing_program(manifest: &Manifest, error: &ProgramError, tools: &[String]) -> Diagnostic {
     let needed_by = if tools.is_empty() {
-        String::new()
+        format!(" (needed by `{}`)", manifest.name)
     } else {
-        format!(" (needed by {})", requirement::listed(tools))
+        format!(" (needed by {} of `{}`)", requirement::listed(tools), manifest.name)
     };
     Diagnostic::error(error.code(), format!("{error}{needed_by}")).with_hint(error.hint())
 }

@@ -27,6 +27,6 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     let options = Options { approve: yes, ..Options::new(reach(global)) };
     let mut terminal = Terminal::approving(context.output);
     let report = activate(&context.settings, &options, &[name], &mut terminal).await?;
-    installed::tell(&report, context.output)?;
+    installed::tell_activated(&report, context.output)?;
     Ok(0)
 }

@@ -72,11 +72,19 @@ impl Attendant for Terminal {
         for line in asked.iter().flat_map(lines) {
             self.output.show(&line);
         }
-        let question = match asked {
-            [one] => format!("Let agents see `{}` and run this?", one.name),
-            several => format!("Let agents see these {} skills and run this?", several.len()),
+        let run = if asked.iter().any(|one| one.runs_anything) { " and run this" } else { "" };
+        let (what, subject) = match asked {
+            [one] if one.runs_anything => {
+                (format!("`{}`", one.name), format!("what `{}` runs was", one.name))
+            }
+            [one] => (format!("`{}`", one.name), format!("`{}` was", one.name)),
+            several => (
+                format!("these {} skills", several.len()),
+                format!("{} skills were", several.len()),
+            ),
         };
-        self.output.confirm(&question, self.otherwise)
+        let refused = format!("{subject} not approved, and nobody can be asked here");
+        self.output.confirm(&format!("Let agents see {what}{run}?"), &refused, self.otherwise)
     }
 
     fn approved(&mut self, asked: &[Approval]) {
@@ -88,7 +96,7 @@ impl Attendant for Terminal {
 
 /// What there is to approve, in full.
 fn lines(approval: &Approval) -> Vec<String> {
-    let Approval { name, version, runs, adds } = approval;
+    let Approval { name, version, runs, adds, .. } = approval;
     let mut lines = Vec::new();
     let added = adds.as_deref().unwrap_or_default();
     if !added.is_empty() {

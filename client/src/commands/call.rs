@@ -131,7 +131,9 @@ impl Asking {
             runs.join(" "),
             escape_whole(&request.input)
         );
-        self.output.confirm(&question, "`-y` permits the call").unwrap_or(false)
+        self.output
+            .confirm(&question, "nobody can be asked here", "`-y` permits the call")
+            .unwrap_or(false)
     }
 }
 

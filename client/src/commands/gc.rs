@@ -31,8 +31,16 @@ pub(crate) async fn run(_: Arguments, context: &Context) -> Result<u8, Error> {
     }
     let Collected { snapshots, blobs, bytes } = collection.finish(&live.snapshots)?;
     context.output.json(&Shape { snapshots, blobs, bytes })?;
-    context
-        .output
-        .text(&format!("removed {snapshots} snapshots and {blobs} files: {bytes} bytes"))?;
+    context.output.text(&format!(
+        "removed {} and {}: {}",
+        counted(snapshots, "snapshot"),
+        counted(blobs, "file"),
+        counted(bytes, "byte")
+    ))?;
     Ok(0)
+}
+
+fn counted(number: u64, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
 }

@@ -87,7 +87,7 @@ impl Sink for SkillFileAlone {
 }
 
 /// Adds what stands in `SKILL.md` alone.
-fn add_skill_file(inspection: &mut Inspection, bytes: &[u8]) -> Result<(), Error> {
+pub(crate) fn add_skill_file(inspection: &mut Inspection, bytes: &[u8]) -> Result<(), Error> {
     let file = parse(bytes, "SKILL.md")?;
     inspection.warnings = file.warnings;
     if let Some(includes) = file.includes {

@@ -16,6 +16,7 @@ struct Installed<'a> {
     version: &'a Version,
     address: &'a ContentAddress,
     path: String,
+    paths: Vec<String>,
     active: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<&'a Version>,
@@ -44,13 +45,23 @@ fn shape(outcome: &Outcome) -> Installed<'_> {
         version: &locked.version,
         address: &locked.address,
         path: outcome.path.to_string_lossy().into_owned(),
+        paths: outcome.paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
         active: outcome.active,
         before: outcome.before.as_ref(),
     }
 }
 
-/// Tells what `install`, `sync`, `activate` and `remove` did.
+/// Tells what `install`, `sync` and `remove` did.
 pub(crate) fn tell(report: &Report, output: Output) -> Result<(), Error> {
+    tell_as("installed", report, output)
+}
+
+/// Tells what `activate` did.
+pub(crate) fn tell_activated(report: &Report, output: Output) -> Result<(), Error> {
+    tell_as("activated", report, output)
+}
+
+fn tell_as(done: &str, report: &Report, output: Output) -> Result<(), Error> {
     let (changed, unchanged): (Vec<&Outcome>, Vec<&Outcome>) =
         report.skills.iter().partition(|skill| skill.changed);
     if output.json {
@@ -66,7 +77,7 @@ pub(crate) fn tell(report: &Report, output: Output) -> Result<(), Error> {
         });
     }
     for skill in changed {
-        output.text(&line(skill))?;
+        output.text(&line(done, skill))?;
     }
     for (name, version) in &report.removed {
         let version = version.as_ref().map_or_else(String::new, |version| format!("@{version}"));
@@ -85,17 +96,17 @@ pub(crate) fn tell(report: &Report, output: Output) -> Result<(), Error> {
     Ok(())
 }
 
-fn line(skill: &Outcome) -> String {
+fn line(done: &str, skill: &Outcome) -> String {
     let locked = &skill.locked;
     let name = format!("{}@{}", locked.name, locked.version);
     match &skill.before {
         _ if !skill.active => {
-            format!("installed {name}, which no agent sees until it is activated")
+            format!("{done} {name}, which no agent sees until it is activated")
         }
         Some(before) if *before != locked.version => {
-            format!("installed {name} in place of {before}: {}", shown(skill))
+            format!("{done} {name} in place of {before}: {}", shown(skill))
         }
-        _ => format!("installed {name}: {}", shown(skill)),
+        _ => format!("{done} {name}: {}", shown(skill)),
     }
 }
 
@@ -125,9 +136,9 @@ pub(crate) fn tell_update(report: &Report, output: Output) -> Result<(), Error> 
         let version = &skill.locked.version;
         match &skill.before {
             Some(before) if before != version => {
-                output.text(&format!("Updated {name} from {before} to {version}"))?;
+                output.text(&format!("updated {name} from {before} to {version}"))?;
             }
-            _ => output.text(&line(skill))?,
+            _ => output.text(&line("installed", skill))?,
         }
     }
     for kept in &report.kept {
@@ -161,7 +172,12 @@ impl<'a> KeptShape<'a> {
 }
 
 fn shown(skill: &Outcome) -> String {
-    skillpkg_schema::diagnostic::escape(&skill.path.to_string_lossy())
+    let paths: Vec<String> = skill
+        .paths
+        .iter()
+        .map(|path| skillpkg_schema::diagnostic::escape(&path.to_string_lossy()))
+        .collect();
+    paths.join(", ")
 }
 
 /// Where a skill comes from, as text.

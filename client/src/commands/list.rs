@@ -1,7 +1,5 @@
 //! `skillpkg list`.
 
-use std::fmt::Write as _;
-
 use serde::Serialize;
 use skillpkg::Error;
 use skillpkg::install::list;
@@ -29,6 +27,8 @@ struct Skill<'a> {
     active: bool,
     agents: &'a [String],
     modified: &'a [String],
+    damaged: &'a [String],
+    missing: &'a [String],
 }
 
 #[derive(Debug, Serialize)]
@@ -51,23 +51,42 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
             active: one.active,
             agents: &one.agents,
             modified: &one.modified,
+            damaged: &one.damaged,
+            missing: &one.missing,
         })
         .collect();
     for skill in &skills {
-        let mut line = format!("{}@{}", skill.name, skill.version);
-        if skill.active {
-            let _ = write!(line, "  {}", skill.agents.join(", "));
-        } else {
-            line.push_str("  not active");
-        }
-        if !skill.modified.is_empty() {
-            let _ = write!(line, "  edited: {}", skill.modified.join(", "));
-        }
-        context.output.text(&line)?;
+        context.output.text(&line(skill))?;
+    }
+    if skills.iter().any(|skill| !skill.missing.is_empty()) {
+        context.output.talk("hint: `skillpkg sync` brings what is missing");
+    }
+    if skills.iter().any(|skill| !skill.damaged.is_empty()) {
+        context.output.talk("hint: `skillpkg verify` tells what is damaged, and how to mend it");
     }
     if skills.is_empty() {
         context.output.talk("no skill is installed here");
     }
     context.output.json(&Shape { skills })?;
     Ok(0)
+}
+
+fn line(skill: &Skill<'_>) -> String {
+    let mut parts = vec![format!("{}@{}", skill.name, skill.version)];
+    if !skill.agents.is_empty() {
+        parts.push(skill.agents.join(", "));
+    } else if !skill.active && skill.missing.is_empty() {
+        parts.push("not active".to_owned());
+    }
+    if skill.missing == ["."] {
+        parts.push("missing".to_owned());
+    } else if !skill.missing.is_empty() {
+        parts.push(format!("missing: {}", skill.missing.join(", ")));
+    }
+    for (what, files) in [("damaged", skill.damaged), ("edited", skill.modified)] {
+        if !files.is_empty() {
+            parts.push(format!("{what}: {}", files.join(", ")));
+        }
+    }
+    parts.join("  ")
 }

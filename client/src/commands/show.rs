@@ -8,12 +8,13 @@ use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
 use skillpkg_schema::signature::{KeyId, PublicKey, verify_release};
 use skillpkg_schema::wire::{Document, VersionEntry};
-use skillpkg_schema::{Reference, Requirement};
+use skillpkg_schema::{Reference, Requirement, SkillPath};
 
-use crate::commands::absent;
 use crate::commands::inspection::Inspection;
+use crate::commands::{absent, inspect};
 use crate::context::Context;
 
 /// Tell everything known about one skill.
@@ -67,12 +68,20 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         );
         return Err(Error::new(Kind::Verification, "answer_mismatch", message));
     }
+    // A manifest lists the files, and `SKILL.md` alone what it includes.
+    let skill_file =
+        manifest.file(SkillPath::skill_file().as_str()).map(|entry| entry.sha256.address());
     let keys: Vec<PublicKey> =
         document.keys.iter().filter_map(|key| PublicKey::from_pem(&key.pem).ok()).collect();
     let signed = verify_release(&envelope, &document.name, &entry.version, &entry.address, &keys)
         .map_err(|error| {
         Error::new(Kind::Verification, "signature_refused", error.to_string())
     })?;
+    let mut inspection = Inspection::of(manifest)?;
+    if let Some(skill_file) = skill_file {
+        let bytes = registry.blob(&skill_file, MAX_SKILL_FILE_BYTES).await?;
+        inspect::add_skill_file(&mut inspection, &bytes)?;
+    }
     let signers: Vec<Signer> = signed.into_iter().map(|key| signer(&document, key)).collect();
     let shown = Shown {
         registry: registry_text(registry.url()),
@@ -83,7 +92,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         yanked: entry.yanked.as_ref().map(|yank| yank.reason.as_str()),
         signers,
         versions: &document.versions,
-        inspection: Inspection::of(manifest)?,
+        inspection,
     };
     context.output.text(&text(&shown))?;
     context.output.json(&shown)?;

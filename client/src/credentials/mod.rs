@@ -72,7 +72,7 @@ impl Credentials {
         struct OnlyVersion {
             version: u64,
         }
-        let file = match std::fs::File::open(&self.path) {
+        let file = match crate::regular_file::open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Kept { version: VERSION, ..Kept::default() });

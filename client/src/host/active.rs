@@ -72,10 +72,22 @@ impl Host {
             return error.with_hint(format!("it is installed: `skillpkg activate {shown}`"));
         }
         names.extend(locked);
+        if self.is_active_globally(skill) {
+            return error.with_hint(format!(
+                "`{shown}` is installed for all your projects: ask for it there (`--global`)"
+            ));
+        }
         match nearest(skill, names.iter().map(String::as_str)) {
             Some(near) => error.with_hint(format!("did you mean `{near}`?")),
             None => error.with_hint(format!("to have it: `skillpkg install {shown}`")),
         }
+    }
+
+    /// Whether the skills of all the user's projects have an active one of this name.
+    fn is_active_globally(&self, skill: &str) -> bool {
+        let active = self.state.project(&self.settings.home.join("global"));
+        let active = active.map(|state| state.active).unwrap_or_default();
+        active.iter().any(|one| one.name.to_string() == skill || one.placed_as.as_str() == skill)
     }
 
     /// What the project has installed; nothing where its lockfile cannot be read, which is for

@@ -1,7 +1,7 @@
 //! Calls of tools and scripts.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use skillpkg_schema::capability::{DEFAULT_MAXIMUM_OUTPUT_BYTES, DEFAULT_TIMEOUT};
 use skillpkg_schema::diagnostic::{escape, escape_whole};
@@ -10,11 +10,12 @@ use skillpkg_schema::skill::{self, Answer, Call};
 
 use super::environment::environment;
 use super::snapshot::Snapshot;
+use super::workplace::Workplace;
 use super::{
     Arguments, CallError, CallOptions, CallOutcome, CapabilityKind, Host, Permission,
     PermissionRequest, Streams,
 };
-use crate::activation::{intact_tree, program};
+use crate::activation::program;
 use crate::runner::{
     FailureKind, RunBounds, RunContext, RunFailure, RunOutput, Script, ScriptSource, Spawn,
 };
@@ -25,8 +26,9 @@ impl Host {
     ///
     /// In this order: the arguments are read; permission is asked; the snapshot is re-hashed, what
     /// is changed in it made whole from the store or the call refused; the program or the runner
-    /// is found; it runs in a process group of its own, in the snapshot's directory, with the
-    /// user's environment less our secrets.
+    /// is found; it runs in a process group of its own, in a private copy of the snapshot, with the
+    /// user's environment less our secrets. A snapshot too large to be copied for a call runs from
+    /// its own directory.
     pub async fn call(
         &self,
         skill: &str,
@@ -86,16 +88,16 @@ impl Host {
         let input = Json::Object(call.args.clone().into_iter().collect()).canonical();
         let request = request(snapshot, id, CapabilityKind::Tool, call.argv.clone(), input, true);
         ask(&request, permission).await?;
-        let mut notices = self.intact(snapshot).await?;
+        let (place, mut notices) = self.workplace(snapshot).await?;
         let (name, words) = call.argv.split_first().ok_or_else(|| {
             CallError::arguments("run_empty", format!("`{}` runs nothing", escape(id)))
         })?;
-        let program = self.program(snapshot, name, &mut notices)?;
+        let program = self.program(snapshot, name, place.path(), &mut notices)?;
         let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
         let spawn = Spawn {
             program: &program,
             arguments: &arguments,
-            directory: &snapshot.tree,
+            directory: place.path(),
             environment: &environment(&self.settings),
         };
         let output = run_tool(&spawn, options).await.map_err(|failure| match failure.kind {
@@ -113,17 +115,19 @@ impl Host {
         &self,
         snapshot: &Snapshot,
         name: &str,
+        place: &Path,
         notices: &mut Vec<String>,
     ) -> Result<PathBuf, Error> {
         let recorded = snapshot.programs.get(name);
         if let Some(found) = recorded.and_then(|path| program::executable(path)) {
             return Ok(found);
         }
-        let found = program::find(name, &snapshot.manifest, &snapshot.tree, &self.settings.path)
-            .map_err(|error| {
+        let found = program::find(name, &snapshot.manifest, place, &self.settings.path).map_err(
+            |error| {
                 Error::new(Kind::Requirement, error.code(), error.to_string())
                     .with_hint(error.hint())
-            })?;
+            },
+        )?;
         if let Some(recorded) = recorded {
             notices.push(format!(
                 "`{}` is `{}` now; when it was approved it was `{}`",
@@ -155,11 +159,12 @@ impl Host {
             !script.requires_permission,
         );
         ask(&request, permission).await?;
-        let notices = self.intact(snapshot).await?;
+        let (place, notices) = self.workplace(snapshot).await?;
+        let script = &moved(script, &snapshot.tree, place.path());
         let context = RunContext {
             script,
             input: &input,
-            directory: &snapshot.tree,
+            directory: place.path(),
             store: Some(&self.store),
             environment: &environment(&self.settings),
             timeout: options.timeout.map_or(script.timeout, |timeout| timeout.min(script.timeout)),
@@ -171,15 +176,26 @@ impl Host {
         Ok(CallOutcome::new(runner.run(context).await?, notices))
     }
 
-    /// Re-hashes the tree on a thread where that may take its time.
-    async fn intact(&self, snapshot: &Snapshot) -> Result<Vec<String>, Error> {
+    /// Prepares where the call runs, on a thread where that may take its time.
+    async fn workplace(&self, snapshot: &Snapshot) -> Result<(Workplace, Vec<String>), Error> {
         let (store, manifest) = (self.store.clone(), snapshot.manifest.clone());
-        let hashed = tokio::task::spawn_blocking(move || intact_tree(&store, &manifest)).await;
-        let (_, notices) = hashed.map_err(|error| {
-            Error::new(Kind::Failed, "store_failed", format!("the re-hash was lost: {error}"))
-        })??;
-        Ok(notices)
+        tokio::task::spawn_blocking(move || Workplace::prepare(&store, &manifest)).await.map_err(
+            |error| {
+                Error::new(Kind::Failed, "store_failed", format!("the re-hash was lost: {error}"))
+            },
+        )?
     }
+}
+
+/// The script where the call runs, if it is a file of the snapshot.
+fn moved(script: &Script, tree: &Path, place: &Path) -> Script {
+    let mut moved = script.clone();
+    if let ScriptSource::File { root, .. } = &mut moved.reference.source
+        && root == tree
+    {
+        place.clone_into(root);
+    }
+    moved
 }
 
 fn request(

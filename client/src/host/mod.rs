@@ -67,6 +67,7 @@ mod error;
 mod outcome;
 mod permission;
 mod snapshot;
+mod workplace;
 
 pub use active::ActiveSkill;
 pub use arguments::Arguments;

@@ -1,7 +1,6 @@
 //! `install`: adds skills to a project.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Component, Path, PathBuf};
 
 use skillpkg_schema::diagnostic::escape;
@@ -112,13 +111,13 @@ fn read(text: &str) -> Result<Asked, Error> {
 /// The name that an archive's manifest has.
 fn name_in(path: &Path) -> Result<QualifiedName, Error> {
     let shown = escape(&path.to_string_lossy());
-    let file = File::open(path).map_err(|error| io_error(path, &error))?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+    if path.is_dir() {
         let message = format!("`{shown}` is a directory; what is installed is an archive");
         return Err(Error::new(Kind::Usage, "not_an_archive", message).with_hint(format!(
             "`skillpkg pack {shown}` makes one, and `skillpkg check {shown}` tells what is wrong"
         )));
     }
+    let file = crate::regular_file::open(path).map_err(|error| io_error(path, &error))?;
     let reader = Reader::open(file, Bounds::default())
         .map_err(|error| Error::from(error).in_file(path.to_string_lossy()))?;
     Ok(reader.manifest().name.clone())
@@ -170,6 +169,13 @@ fn goal_of(
 fn relative_to(path: &Path, root: &Path) -> Result<String, Error> {
     let path = path.canonicalize().map_err(|error| io_error(path, &error))?;
     let shown = || escape(&path.to_string_lossy());
+    if !path.starts_with(root) && !path.to_string_lossy().ends_with(ARCHIVE_ENDING) {
+        let message = format!(
+            "`{}` is outside the project and does not end in `{ARCHIVE_ENDING}`: rename it",
+            shown()
+        );
+        return Err(Error::new(Kind::Usage, "file_unreachable", message));
+    }
     let mut from = root.components().peekable();
     let mut to = path.components().peekable();
     while from.peek().is_some() && from.peek() == to.peek() {
@@ -206,10 +212,14 @@ mod tests {
         let root = root.path().canonicalize().unwrap();
         let project = root.join("a/project");
         std::fs::create_dir_all(project.join("vendor")).unwrap();
-        for (file, written) in [("a/project/vendor/x", "vendor/x"), ("y", "../../y")] {
+        for (file, written) in
+            [("a/project/vendor/x", "vendor/x"), ("y.skill.tar.zst", "../../y.skill.tar.zst")]
+        {
             std::fs::write(root.join(file), "").unwrap();
             assert_eq!(relative_to(&root.join(file), &project).unwrap(), written);
         }
+        std::fs::write(root.join("z"), "").unwrap();
+        assert_eq!(relative_to(&root.join("z"), &project).unwrap_err().code, "file_unreachable");
     }
 
     #[test]

@@ -35,7 +35,8 @@ pub(super) fn ask(
         }
         grows |= adds.is_some();
         let (name, version) = (one.manifest.name.clone(), one.manifest.version.clone());
-        questions.push(Approval { name, version, runs: describe(checked), adds });
+        let runs_anything = !one.manifest.tools.is_empty() || !one.manifest.scripts.is_empty();
+        questions.push(Approval { name, version, runs: describe(checked), runs_anything, adds });
     }
     if questions.is_empty() {
         return Ok(());

@@ -22,6 +22,8 @@ pub struct Approval {
     pub version: Version,
     /// What it runs, in full; safe to print.
     pub runs: Vec<String>,
+    /// Whether it has a tool or a script at all.
+    pub runs_anything: bool,
     /// What it adds to the version that was approved before; [`None`] where none was. Safe to
     /// print.
     pub adds: Option<Vec<String>>,

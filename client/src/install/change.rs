@@ -90,6 +90,7 @@ impl Change {
         let outcome = Outcome {
             before: before.map(|before| before.version.clone()),
             path: first_path(session, prepared, &plan),
+            paths: plan.placed.iter().map(|placed| placed.path.clone()).collect(),
             active: job.goal.visible,
             changed: before != Some(&locked) || !plan.steps.is_empty() || was_active != seen,
             locked: locked.clone(),

@@ -9,16 +9,27 @@ use std::path::{Component, Path, PathBuf};
 use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use skillpkg_schema::Manifest;
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::{Blake3Digest, Manifest};
 use skillpkg_store::content::Store;
 
 use crate::project::io_error;
 use crate::{Error, Kind};
 
-/// Where what is to be placed is made: a directory within the agent's, since a rename does not
-/// leave its file system. All of it is ours by its name.
-const STAGING: &str = ".skillpkg-staging";
+/// The name of the directory in which what is to be placed is made: within the agent's, since a
+/// rename does not leave its file system. All in it is ours by its name, which is another one for
+/// each home of skillpkg, so that what others put in such a directory is never taken for ours.
+pub(super) fn staging_name(home: &Path) -> String {
+    let mut bytes = home.as_os_str().as_encoded_bytes().to_vec();
+    #[cfg(unix)]
+    if let Ok(metadata) = home.metadata() {
+        use std::os::unix::fs::MetadataExt as _;
+        bytes.extend(metadata.dev().to_le_bytes());
+        bytes.extend(metadata.ino().to_le_bytes());
+    }
+    let hex = Blake3Digest::of(&bytes).to_string();
+    format!(".skillpkg-staging-{}", hex.get(..16).unwrap_or_default())
+}
 
 /// What stands at a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +49,7 @@ pub(super) enum Found {
 pub(super) struct Folder {
     path: PathBuf,
     directory: Dir,
+    staging_name: String,
     staging: Option<Dir>,
 }
 
@@ -47,18 +59,25 @@ pub(super) struct Base<'a> {
     /// Where it lies.
     pub(super) path: &'a Path,
     /// Its handle where what lies beneath it may have been brought by others, as in a project; then
-    /// no link beneath it may lead out of it, save the agent's directory itself.
+    /// no link beneath it is followed out of it.
     pub(super) confined: Option<&'a Dir>,
+    /// What the directory is called in which things are made that are to be placed.
+    pub(super) staging: String,
 }
 
 impl Base<'_> {
     /// Opens the directory at `path`, which is absolute; [`None`] where it is absent.
     ///
-    /// The directory itself may be a link that its user made, to wherever it leads now: that is
-    /// resolved once, here.
+    /// Links on the way are resolved once, here. One that leads out of a base whose content others
+    /// may have brought is refused.
     pub(super) fn open(&self, path: &Path) -> Result<Option<Folder>, Error> {
         match self.open_handle(path) {
-            Ok(directory) => Ok(Some(Folder { path: path.to_owned(), directory, staging: None })),
+            Ok(directory) => Ok(Some(Folder {
+                path: path.to_owned(),
+                directory,
+                staging_name: self.staging.clone(),
+                staging: None,
+            })),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.failed(path, &error)),
         }
@@ -123,10 +142,24 @@ impl Base<'_> {
         let Some((base, relative)) = self.confined.zip(path.strip_prefix(self.path).ok()) else {
             return Dir::open_ambient_dir(path, ambient_authority());
         };
-        let Some(name) = relative.file_name() else { return base.try_clone() };
-        match relative.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            Some(parent) => open_last(&base.open_dir(parent)?, name.as_ref(), path),
-            None => open_last(base, name.as_ref(), path),
+        if relative.as_os_str().is_empty() {
+            return base.try_clone();
+        }
+        let error = match base.open_dir(relative) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => error,
+            answer => return answer,
+        };
+        // An absolute link is never followed beneath a handle, though it may stay inside.
+        match path.canonicalize() {
+            Ok(inside) => match inside.strip_prefix(self.path) {
+                Ok(inside) if inside.as_os_str().is_empty() => base.try_clone(),
+                Ok(inside) => base.open_dir(inside),
+                Err(_) => Err(error),
+            },
+            Err(absent) if absent.kind() == io::ErrorKind::NotFound => {
+                if self.way_out(path).is_some() { Err(error) } else { Err(absent) }
+            }
+            Err(_) => Err(error),
         }
     }
 }
@@ -155,20 +188,6 @@ fn outside(link: &Path, leads: &Path) -> Error {
         "a project does not decide where outside of it skills are written: place them for another \
          agent (`--agent`), or put a directory in the link's place",
     )
-}
-
-/// Opens a directory in `parent`, following it where it is a link, wherever it leads.
-#[cfg(unix)]
-fn open_last(parent: &Dir, name: &Path, _path: &Path) -> io::Result<Dir> {
-    use rustix::fs::{Mode, OFlags, openat};
-    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-    let handle = openat(parent, name, flags, Mode::empty())?;
-    Ok(Dir::from_std_file(std::fs::File::from(handle)))
-}
-
-#[cfg(not(unix))]
-fn open_last(_parent: &Dir, _name: &Path, path: &Path) -> io::Result<Dir> {
-    Dir::open_ambient_dir(path, ambient_authority())
 }
 
 impl Folder {
@@ -203,13 +222,14 @@ impl Folder {
 
     /// Whether a run that was killed left its staging directory.
     pub(super) fn has_left_over(&self) -> bool {
-        self.staging.is_none() && self.directory.symlink_metadata(STAGING).is_ok()
+        self.staging.is_none() && self.directory.symlink_metadata(&self.staging_name).is_ok()
     }
 
     /// Makes a link to `target`, to be exchanged with what stands at `name`.
     pub(super) fn stage_link(&mut self, name: &str, target: &Path) -> Result<(), Error> {
         let failed = |error: io::Error| io_error(&self.path.join(name), &error);
-        let staging = open_staging(&self.directory, &mut self.staging).map_err(failed)?;
+        let staging =
+            open_staging(&self.directory, &self.staging_name, &mut self.staging).map_err(failed)?;
         symlink(staging, target, name).map_err(failed)
     }
 
@@ -220,15 +240,16 @@ impl Folder {
         store: &Store,
         manifest: &Manifest,
     ) -> Result<(), Error> {
-        let place = self.path.join(STAGING);
-        let staging = open_staging(&self.directory, &mut self.staging)
+        let place = self.path.join(&self.staging_name);
+        let staging = open_staging(&self.directory, &self.staging_name, &mut self.staging)
             .map_err(|error| io_error(&place, &error))?;
         Ok(store.copy_tree_into(manifest, staging, &place, name)?)
     }
 
     /// Makes the staging directory for what is to be taken out.
     pub(super) fn stage_nothing(&mut self) -> Result<(), Error> {
-        let staged = open_staging(&self.directory, &mut self.staging).map(|_| ());
+        let staged =
+            open_staging(&self.directory, &self.staging_name, &mut self.staging).map(|_| ());
         staged.map_err(|error| self.failed(&error))
     }
 
@@ -256,7 +277,7 @@ impl Folder {
     /// Removes the staging directory with all that was taken out.
     pub(super) fn clear(&mut self) -> Result<(), Error> {
         self.staging = None;
-        remove_staging(&self.directory).map_err(|error| self.failed(&error))
+        remove_staging(&self.directory, &self.staging_name).map_err(|error| self.failed(&error))
     }
 
     fn failed(&self, error: &io::Error) -> Error {
@@ -265,28 +286,28 @@ impl Folder {
 }
 
 /// The staging directory, made anew the first time: what a run that was killed left goes.
-fn open_staging<'s>(directory: &Dir, staging: &'s mut Option<Dir>) -> io::Result<&'s Dir> {
+fn open_staging<'s>(
+    directory: &Dir,
+    name: &str,
+    staging: &'s mut Option<Dir>,
+) -> io::Result<&'s Dir> {
     let opened = if let Some(opened) = staging.take() {
         opened
     } else {
-        remove_staging(directory)?;
-        directory.create_dir(STAGING)?;
-        directory.open_dir_nofollow(STAGING)?
+        remove_staging(directory, name)?;
+        directory.create_dir(name)?;
+        directory.open_dir_nofollow(name)?
     };
     Ok(staging.insert(opened))
 }
 
-fn remove_staging(directory: &Dir) -> io::Result<()> {
-    let metadata = match directory.symlink_metadata(STAGING) {
+fn remove_staging(directory: &Dir, name: &str) -> io::Result<()> {
+    let metadata = match directory.symlink_metadata(name) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    if metadata.is_dir() {
-        directory.remove_dir_all(STAGING)
-    } else {
-        directory.remove_file(STAGING)
-    }
+    if metadata.is_dir() { directory.remove_dir_all(name) } else { directory.remove_file(name) }
 }
 
 #[cfg(unix)]
@@ -359,6 +380,7 @@ fn swap_in_steps(directory: &Dir, staging: &Dir, name: &str) -> io::Result<()> {
 #[cfg(unix)]
 mod tests {
     use super::*;
+    use crate::Kind;
     use std::fs;
     use std::os::unix::fs::symlink;
 
@@ -366,11 +388,15 @@ mod tests {
         Dir::open_ambient_dir(root, ambient_authority()).unwrap()
     }
 
+    fn based<'d>(path: &'d Path, handle: &'d Dir) -> Base<'d> {
+        Base { path, confined: Some(handle), staging: staging_name(Path::new("/home")) }
+    }
+
     #[test]
     fn an_exchange_done_twice_changes_nothing() {
         let root = tempfile::tempdir().unwrap();
         let handle = opened(root.path());
-        let base = Base { path: root.path(), confined: Some(&handle) };
+        let base = based(root.path(), &handle);
         let (mut folder, made) = base.create(&root.path().join(".agents/skills")).unwrap();
         assert_eq!(made.len(), 2);
         folder.stage_link("a", Path::new("/first")).unwrap();
@@ -395,7 +421,7 @@ mod tests {
     fn what_somebody_put_there_in_the_meantime_is_not_replaced() {
         let root = tempfile::tempdir().unwrap();
         let handle = opened(root.path());
-        let base = Base { path: root.path(), confined: Some(&handle) };
+        let base = based(root.path(), &handle);
         let (mut folder, _) = base.create(&root.path().join("skills")).unwrap();
         folder.stage_link("a", Path::new("/x")).unwrap();
         fs::write(root.path().join("skills/a"), "theirs").unwrap();
@@ -404,30 +430,55 @@ mod tests {
     }
 
     #[test]
-    fn a_link_on_the_way_leads_nowhere_else_but_the_directory_itself_may_be_one() {
+    fn a_link_that_leads_out_is_refused_and_one_that_stays_inside_is_followed() {
         let root = tempfile::tempdir().unwrap();
         let outside = tempfile::tempdir().unwrap();
-        let handle = opened(root.path());
-        let base = Base { path: root.path(), confined: Some(&handle) };
-        let outer = outside.path().join("skills");
-        fs::create_dir(&outer).unwrap();
-        symlink(outside.path(), root.path().join(".claude")).unwrap();
-        for error in [
-            base.open(&root.path().join(".claude/skills")).unwrap_err(),
-            base.create(&root.path().join(".claude/more")).unwrap_err(),
-        ] {
-            assert_eq!(error.code, "destination_outside");
+        let path = root.path().canonicalize().unwrap();
+        let handle = opened(&path);
+        let base = based(&path, &handle);
+        fs::create_dir(outside.path().join("skills")).unwrap();
+        symlink(outside.path(), path.join(".claude")).unwrap();
+        fs::create_dir(path.join(".own")).unwrap();
+        symlink(outside.path().join("skills"), path.join(".own/skills")).unwrap();
+        symlink(outside.path().join("absent"), path.join(".own/absent")).unwrap();
+        for place in [".claude/skills", ".claude/more", ".own/skills", ".own/absent"] {
+            let error = base.create(&path.join(place)).unwrap_err();
+            assert_eq!((error.kind, error.code.as_str()), (Kind::Refused, "destination_outside"));
             assert!(error.message.contains(&*outside.path().to_string_lossy()), "{error}");
         }
         assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
 
-        fs::create_dir(root.path().join(".own")).unwrap();
-        symlink(&outer, root.path().join(".own/skills")).unwrap();
-        let folder = base.open(&root.path().join(".own/skills")).unwrap().unwrap();
-        // Once opened, the handle stays where it led.
-        fs::remove_file(root.path().join(".own/skills")).unwrap();
-        symlink("/", root.path().join(".own/skills")).unwrap();
-        fs::write(outer.join("here"), "").unwrap();
-        assert_eq!(folder.look("here").unwrap(), Found::Other);
+        fs::create_dir(path.join("shared")).unwrap();
+        symlink("../shared", path.join(".own/relative")).unwrap();
+        symlink(path.join("shared"), path.join(".own/absolute")).unwrap();
+        for place in [".own/relative", ".own/absolute"] {
+            let folder = base.open(&path.join(place)).unwrap().unwrap();
+            // Once opened, the handle stays where it led.
+            fs::remove_file(path.join(place)).unwrap();
+            fs::write(path.join("shared/here"), "").unwrap();
+            assert_eq!(folder.look("here").unwrap(), Found::Other);
+        }
+    }
+
+    #[test]
+    fn a_directory_that_only_looks_like_ours_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let handle = opened(root.path());
+        let base = based(root.path(), &handle);
+        let (others, ours) = (".skillpkg-staging", base.staging.clone());
+        for name in [others, ours.as_str(), ".skillpkg-staging-0000000000000000"] {
+            fs::create_dir_all(root.path().join("skills").join(name).join("precious")).unwrap();
+        }
+        let (mut folder, _) = base.create(&root.path().join("skills")).unwrap();
+        assert!(folder.has_left_over());
+        folder.stage_link("a", Path::new("/x")).unwrap();
+        folder.clear().unwrap();
+        let left: Vec<_> = fs::read_dir(root.path().join("skills"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        assert_eq!(left.len(), 2);
+        assert!(!left.contains(&ours));
+        assert_ne!(staging_name(Path::new("/a")), staging_name(Path::new("/b")));
     }
 }

@@ -49,6 +49,8 @@ pub struct Outcome {
     pub before: Option<Version>,
     /// Where agents see it; where they do not, where its tree would lie.
     pub path: std::path::PathBuf,
+    /// Everywhere that it is placed, that path first.
+    pub paths: Vec<std::path::PathBuf>,
     /// Whether agents see it.
     pub active: bool,
     /// Whether anything was changed for it.

@@ -13,11 +13,11 @@ use super::options::Options;
 use super::placement::{Placing, Target, edits};
 use super::prepare::stored;
 use super::recover;
-use super::session::{Session, base_of, open_directory};
+use super::session::{Session, base_of, open_directory, root_of};
 use super::sync::{differences, unwanted};
 use crate::agents::Reach;
 use crate::project::Source;
-use crate::state::State;
+use crate::state::{Placed, Placement, State};
 use crate::{Error, Settings};
 
 /// One installed skill.
@@ -35,8 +35,13 @@ pub struct Listed {
     pub active: bool,
     /// The agents that it is placed for, by id; sorted.
     pub agents: Vec<String>,
-    /// Files that are not as they were placed, relative to the skill, escaped; sorted.
+    /// Files of copies that their user edited, relative to the skill, escaped; sorted.
     pub modified: Vec<String>,
+    /// What is not as it was placed and is nobody's to edit, escaped: a link that leads elsewhere,
+    /// files of a tree in the store; sorted.
+    pub damaged: Vec<String>,
+    /// Where nothing is and should be, escaped; `.` for a skill that was never brought here; sorted.
+    pub missing: Vec<String>,
 }
 
 /// One way in which a project is not what its files say.
@@ -55,6 +60,9 @@ pub fn settle(
     reach: Reach,
     attendant: &mut dyn Attendant,
 ) -> Result<(), Error> {
+    if !root_of(settings, reach).is_dir() {
+        return Ok(());
+    }
     let state = State::new(&settings.home);
     let directory = open_directory(settings, reach)?;
     if state.journal(directory.root())?.is_none() {
@@ -67,50 +75,80 @@ pub fn settle(
     recover::finish(&state, &store, &directory, &base, attendant)
 }
 
-/// The skills that a project has, sorted by name, each re-hashed where it is placed.
+/// The skills that a project has, sorted by name, each re-hashed where it is placed. Writes nothing,
+/// save to finish a change that was cut short.
 pub fn list(
     settings: &Settings,
     reach: Reach,
     attendant: &mut dyn Attendant,
 ) -> Result<Vec<Listed>, Error> {
     settle(settings, reach, attendant)?;
+    if !root_of(settings, reach).is_dir() {
+        return Ok(Vec::new());
+    }
     let directory = open_directory(settings, reach)?;
     let files = directory.read()?;
     for warning in &files.warnings {
         attendant.warn(&warning.to_string());
     }
     let remembered = State::new(&settings.home).project(directory.root())?;
-    let store = Store::open(&settings.home)?;
+    // Where nothing was ever placed there may be no store yet, and none is made for a question.
+    let store =
+        if remembered.placed.is_empty() { None } else { Some(Store::open(&settings.home)?) };
     let mut listed = Vec::new();
     for locked in files.lock.skills() {
         let name = &locked.name;
-        let mut agents: Vec<String> = Vec::new();
-        let mut modified: Vec<String> = Vec::new();
-        for placed in remembered.placed_of(name) {
-            if is_there(&placed.path) {
-                agents.extend(placed.agents.iter().cloned());
-                modified.extend(edits(&store, &placed.address, &placed.path)?);
-            }
-        }
-        for list in [&mut agents, &mut modified] {
-            list.sort_unstable();
-            list.dedup();
-        }
-        listed.push(Listed {
+        let mut one = Listed {
             name: name.clone(),
             version: locked.version.clone(),
             address: locked.address,
             source: locked.source.clone(),
             active: remembered.active(name).is_some_and(|one| one.address == locked.address),
-            agents,
-            modified,
-        });
+            agents: Vec::new(),
+            modified: Vec::new(),
+            damaged: Vec::new(),
+            missing: Vec::new(),
+        };
+        if let Some(store) = &store {
+            for placed in remembered.placed_of(name) {
+                look(store, placed, &mut one)?;
+            }
+        }
+        if remembered.active(name).is_none() && !remembered.inactive.contains(name) {
+            one.missing.push(".".to_owned());
+        }
+        for list in [&mut one.agents, &mut one.modified, &mut one.damaged, &mut one.missing] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        listed.push(one);
     }
     Ok(listed)
 }
 
-fn is_there(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
+/// Compares what was placed with what is there.
+fn look(store: &Store, placed: &Placed, listed: &mut Listed) -> Result<(), Error> {
+    let shown = |path: &Path| escape(&path.to_string_lossy());
+    let Ok(metadata) = placed.path.symlink_metadata() else {
+        listed.missing.push(shown(&placed.path));
+        return Ok(());
+    };
+    listed.agents.extend(placed.agents.iter().cloned());
+    let tree = store.tree_path(&placed.address);
+    match placed.placement {
+        Placement::Copy if metadata.is_dir() => {
+            listed.modified.extend(edits(store, &placed.address, &placed.path)?);
+        }
+        Placement::Link if placed.path.read_link().is_ok_and(|target| target == tree) => {
+            if tree.symlink_metadata().is_err() {
+                listed.missing.push(shown(&tree));
+            } else {
+                listed.damaged.extend(edits(store, &placed.address, &tree)?);
+            }
+        }
+        Placement::Copy | Placement::Link => listed.damaged.push(shown(&placed.path)),
+    }
+    Ok(())
 }
 
 /// How a project is not what its lockfile says; empty where it is. Changes nothing.

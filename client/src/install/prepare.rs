@@ -1,6 +1,5 @@
 //! Brings one skill into the store and checks it, down to what it runs.
 
-use std::fs::File;
 use std::io::Cursor;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -154,7 +153,7 @@ fn ingest(
     Ok(match archive {
         Archive::Bytes(bytes) => store.ingest(lease, Cursor::new(bytes), wanted)?,
         Archive::File(path) => {
-            let file = File::open(&path).map_err(|error| io_error(&path, &error))?;
+            let file = crate::regular_file::open(&path).map_err(|error| io_error(&path, &error))?;
             store
                 .ingest(lease, file, wanted)
                 .map_err(|error| Error::from(error).in_file(path.to_string_lossy()))?

@@ -9,7 +9,7 @@ use skillpkg_store::content::{Lease, Store};
 use url::Url;
 
 use super::attend::Attendant;
-use super::folder::Base;
+use super::folder::{Base, staging_name};
 use super::options::Options;
 use super::recover;
 use crate::agents::Reach;
@@ -139,6 +139,7 @@ pub(super) fn open_directory(settings: &Settings, reach: Reach) -> Result<Projec
     let root = root_of(settings, reach);
     if reach == Reach::Global {
         std::fs::create_dir_all(&root).map_err(|error| io_error(&root, &error))?;
+        return ProjectDirectory::open_own(&root);
     }
     ProjectDirectory::open(&root)
 }
@@ -150,8 +151,11 @@ pub(super) fn base_of<'d>(
     reach: Reach,
     directory: &'d ProjectDirectory,
 ) -> Base<'d> {
+    let staging = staging_name(&settings.home);
     match reach {
-        Reach::Project => Base { path: directory.root(), confined: Some(directory.handle()) },
-        Reach::Global => Base { path: &settings.user_home, confined: None },
+        Reach::Project => {
+            Base { path: directory.root(), confined: Some(directory.handle()), staging }
+        }
+        Reach::Global => Base { path: &settings.user_home, confined: None, staging },
     }
 }

@@ -254,7 +254,7 @@ fn local_keys(session: &Session<'_>, signers: &Signers, name: &QualifiedName) ->
 
 /// The ids of the keys that are said to have signed an archive.
 fn signers_of(path: &Path) -> Result<Vec<KeyId>, Error> {
-    let file = std::fs::File::open(path).map_err(|error| io_error(path, &error))?;
+    let file = crate::regular_file::open(path).map_err(|error| io_error(path, &error))?;
     let reader = Reader::open(file, Bounds::default())
         .map_err(|error| Error::from(error).in_file(path.to_string_lossy()))?;
     Ok(reader.envelope().key_ids().collect())

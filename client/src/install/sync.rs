@@ -34,10 +34,8 @@ pub async fn sync(
     if frozen == Frozen::Yes {
         let differences = differences(&session)?;
         if !differences.is_empty() {
-            let message = format!(
-                "`{LOCK_FILE}` is not what `{PROJECT_FILE}` asks for: {}",
-                differences.join("; ")
-            );
+            let message =
+                format!("it is not what `{PROJECT_FILE}` asks for: {}", differences.join("; "));
             return Err(Error::new(Kind::Failed, "lock_outdated", message)
                 .in_file(LOCK_FILE)
                 .with_hint(

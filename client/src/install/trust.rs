@@ -89,7 +89,10 @@ pub(super) fn vouching(
             locked.short(),
             found.join(", ")
         );
-        return Err(refused(reason));
+        return Err(refused(reason).with_hint(format!(
+            "compare the lockfile with its history; where the author signs with another key now, \
+             `skillpkg update {name}` locks it anew"
+        )));
     }
     let mut vouching: Vec<Candidate> = candidates
         .iter()

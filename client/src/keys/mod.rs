@@ -127,7 +127,7 @@ pub fn public_key(path: &Path) -> Result<PublicKey, Error> {
 
 fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    std::fs::File::open(path)?.take(MAX_FILE_BYTES).read_to_string(&mut text)?;
+    crate::regular_file::open(path)?.take(MAX_FILE_BYTES).read_to_string(&mut text)?;
     Ok(text)
 }
 

@@ -1,7 +1,7 @@
 //! A project's directory, opened once: its two files are read and written beneath this handle.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
@@ -9,13 +9,23 @@ use cap_std::fs::{Dir, OpenOptions};
 use skillpkg_schema::Diagnostic;
 
 use super::{LOCK_FILE, LockFile, MAX_PROJECT_FILE_BYTES, PROJECT_FILE, ProjectFile};
-use crate::{Error, Kind};
+use crate::{Error, Kind, regular_file};
 
 /// A project's directory.
 #[derive(Debug)]
 pub struct ProjectDirectory {
     root: PathBuf,
     handle: Dir,
+    /// Whether its user alone has put there what is in it.
+    is_own: bool,
+}
+
+/// Where one of the two files is.
+struct Located {
+    directory: Dir,
+    name: OsString,
+    /// Where a link led, if that is outside the project.
+    outside: Option<PathBuf>,
 }
 
 /// Both files of a project, as text and read.
@@ -39,7 +49,13 @@ impl ProjectDirectory {
         let failed = |error| io_error(root, &error);
         let root = root.canonicalize().map_err(failed)?;
         let handle = Dir::open_ambient_dir(&root, ambient_authority()).map_err(failed)?;
-        Ok(Self { root, handle })
+        Ok(Self { root, handle, is_own: false })
+    }
+
+    /// As [`ProjectDirectory::open`], of a directory that nobody but its user fills: a link of theirs
+    /// is written through wherever it leads.
+    pub(crate) fn open_own(root: &Path) -> Result<Self, Error> {
+        Ok(Self { is_own: true, ..Self::open(root)? })
     }
 
     /// Where it lies, with every link resolved.
@@ -70,18 +86,17 @@ impl ProjectDirectory {
     /// The text of one of the two files; [`None`] where it is absent.
     pub fn read_text(&self, name: &str) -> Result<Option<String>, Error> {
         let failed = |error: &io::Error| io_error(&self.root.join(name), error);
-        let (directory, name) = self.locate(name).map_err(|error| failed(&error))?;
-        let file = match directory.open(&name) {
+        let Located { directory, name, .. } = self.locate(name).map_err(|error| failed(&error))?;
+        let file = match regular_file::open_in(&directory, Path::new(&name)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(&error)),
         };
-        let mut text = Vec::new();
-        file.take(MAX_PROJECT_FILE_BYTES + 1).read_to_end(&mut text).map_err(|e| failed(&e))?;
-        if text.len() as u64 > MAX_PROJECT_FILE_BYTES {
+        let read = regular_file::read(file, MAX_PROJECT_FILE_BYTES).map_err(|e| failed(&e))?;
+        let Some(text) = read else {
             let message = format!("it is over {MAX_PROJECT_FILE_BYTES} bytes");
             return Err(invalid(&name, message));
-        }
+        };
         match String::from_utf8(text) {
             Ok(text) => Ok(Some(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned))),
             Err(_) => Err(invalid(&name, "it is not UTF-8 text".to_owned())),
@@ -91,11 +106,11 @@ impl ProjectDirectory {
     /// Writes one of the two files beside its place; [`ProjectDirectory::publish`] brings it there.
     /// With `durable`, its bytes survive a crash of the machine before this answers.
     pub fn stage(&self, name: &str, text: &str, durable: bool) -> Result<(), Error> {
+        let (directory, own_name) = self.locate_to_write(name)?;
         let write = || -> io::Result<()> {
-            let (directory, name) = self.locate(name)?;
             let mut options = OpenOptions::new();
             options.write(true).create(true).truncate(true);
-            let staged = staged_name(&name);
+            let staged = staged_name(&own_name);
             // What an earlier run left is replaced, and a link there is not followed.
             remove_if_there(&directory, &staged)?;
             options.create_new(true);
@@ -108,41 +123,55 @@ impl ProjectDirectory {
 
     /// Renames a staged file to its place: whoever reads sees the old text or the new.
     pub fn publish(&self, name: &str) -> Result<(), Error> {
-        let rename = || -> io::Result<()> {
-            let (directory, name) = self.locate(name)?;
-            directory.rename(staged_name(&name), &directory, &name)
-        };
-        rename().map_err(|error| io_error(&self.root.join(name), &error))
+        let (directory, own_name) = self.locate_to_write(name)?;
+        directory
+            .rename(staged_name(&own_name), &directory, &own_name)
+            .map_err(|error| io_error(&self.root.join(name), &error))
     }
 
     /// Removes one of the two files, where it is there.
     pub fn remove(&self, name: &str) -> Result<(), Error> {
-        self.locate(name)
-            .and_then(|(directory, name)| remove_if_there(&directory, &name))
+        let (directory, own_name) = self.locate_to_write(name)?;
+        remove_if_there(&directory, &own_name)
             .map_err(|error| io_error(&self.root.join(name), &error))
     }
 
     /// Removes a staged file, where there is one.
     pub fn unstage(&self, name: &str) {
-        if let Ok((directory, name)) = self.locate(name) {
+        if let Ok((directory, name)) = self.locate_to_write(name) {
             let _ = remove_if_there(&directory, &staged_name(&name));
         }
     }
 
     /// The directory and the name of the file itself. One that its user made a link is written
     /// where the link points, so that the link stays.
-    fn locate(&self, name: &str) -> io::Result<(Dir, OsString)> {
-        let here = || Ok((self.handle.try_clone()?, name.into()));
+    fn locate(&self, name: &str) -> io::Result<Located> {
+        let here = || {
+            Ok(Located { directory: self.handle.try_clone()?, name: name.into(), outside: None })
+        };
         match self.handle.symlink_metadata(name) {
             Ok(metadata) if metadata.is_symlink() => {}
             _ => return here(),
         }
         let target = self.root.join(name).canonicalize()?;
         match (target.parent(), target.file_name()) {
-            (Some(parent), Some(file)) => {
-                Ok((Dir::open_ambient_dir(parent, ambient_authority())?, file.to_owned()))
-            }
+            (Some(parent), Some(file)) => Ok(Located {
+                directory: Dir::open_ambient_dir(parent, ambient_authority())?,
+                name: file.to_owned(),
+                outside: (!target.starts_with(&self.root)).then(|| target.clone()),
+            }),
             _ => here(),
+        }
+    }
+
+    /// As [`ProjectDirectory::locate`]; refuses a link that leads out of a project, which whoever
+    /// brought the project may have put there.
+    fn locate_to_write(&self, name: &str) -> Result<(Dir, OsString), Error> {
+        let path = self.root.join(name);
+        let located = self.locate(name).map_err(|error| io_error(&path, &error))?;
+        match located.outside {
+            Some(target) if !self.is_own => Err(leads_outside(&path, &target)),
+            _ => Ok((located.directory, located.name)),
         }
     }
 }
@@ -164,6 +193,21 @@ fn remove_if_there(directory: &Dir, name: &OsStr) -> io::Result<()> {
 fn invalid(name: &OsStr, message: String) -> Error {
     let code = if name == LOCK_FILE { "lock_invalid" } else { "project_invalid" };
     Error::new(Kind::Failed, code, message).in_file(name.to_string_lossy())
+}
+
+/// The refusal of a link in a project that leads out of it.
+fn leads_outside(path: &Path, target: &Path) -> Error {
+    let shown = |path: &Path| skillpkg_schema::diagnostic::escape(&path.to_string_lossy());
+    let message = format!(
+        "`{}` is a link that leads out of the project, to `{}`: nothing is written there",
+        shown(path),
+        shown(target)
+    );
+    let mut error = Error::new(Kind::Refused, "destination_outside", message).with_hint(
+        "put the file itself in the link's place; a link to a file within the project is followed",
+    );
+    error.path = Some(path.to_string_lossy().into_owned());
+    error
 }
 
 /// A failure to read or write, which names the path.
@@ -188,5 +232,55 @@ pub(crate) fn io_error(path: &Path, error: &io::Error) -> Error {
     match hint {
         Some(hint) => failed.with_hint(hint),
         None => failed,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_link_that_stays_in_the_project_is_written_through_and_one_that_leaves_is_not() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().join("project");
+        std::fs::create_dir_all(root.join("config")).unwrap();
+        for file in ["project/config/inner", "outer"] {
+            std::fs::write(home.path().join(file), "before").unwrap();
+        }
+        symlink("config/inner", root.join(PROJECT_FILE)).unwrap();
+        symlink("../outer", root.join(LOCK_FILE)).unwrap();
+        let project = ProjectDirectory::open(&root).unwrap();
+        project.stage(PROJECT_FILE, "after", false).unwrap();
+        project.publish(PROJECT_FILE).unwrap();
+        assert_eq!(std::fs::read_to_string(root.join("config/inner")).unwrap(), "after");
+        assert!(root.join(PROJECT_FILE).is_symlink());
+
+        assert_eq!(project.read_text(LOCK_FILE).unwrap().as_deref(), Some("before"));
+        for answer in [
+            project.stage(LOCK_FILE, "after", false),
+            project.publish(LOCK_FILE),
+            project.remove(LOCK_FILE),
+        ] {
+            let error = answer.unwrap_err();
+            assert_eq!((error.kind, error.code.as_str()), (Kind::Refused, "destination_outside"));
+            assert!(error.message.contains("/outer`"), "{error}");
+        }
+        assert_eq!(std::fs::read_to_string(home.path().join("outer")).unwrap(), "before");
+        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 2);
+
+        let own = ProjectDirectory::open_own(&root).unwrap();
+        own.stage(LOCK_FILE, "after", false).unwrap();
+        own.publish(LOCK_FILE).unwrap();
+        assert_eq!(std::fs::read_to_string(home.path().join("outer")).unwrap(), "after");
+    }
+
+    #[test]
+    fn a_pipe_in_the_place_of_a_file_is_not_waited_for() {
+        let root = tempfile::tempdir().unwrap();
+        let pipe = root.path().join(LOCK_FILE);
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let error = ProjectDirectory::open(root.path()).unwrap().read().unwrap_err();
+        assert!(error.message.contains("not a regular file"), "{error}");
     }
 }

@@ -8,13 +8,14 @@ use skillpkg_schema::{Diagnostic, Faults};
 use toml::de::{DeTable, DeValue};
 
 use super::conflict::first_mark;
+use crate::findings::Findings;
 
 /// One of the two files while it is read: its text, its name, and what is wrong with it.
 pub(super) struct Reading<'a> {
     text: &'a str,
     file: &'a str,
     code: &'static str,
-    diagnostics: Vec<Diagnostic>,
+    findings: Findings<'a>,
 }
 
 /// A key or a value and where it stands.
@@ -23,11 +24,17 @@ pub(super) type Span = Range<usize>;
 impl<'a> Reading<'a> {
     /// Starts on `text` of the file called `file`; faults without a code of their own get `code`.
     pub(super) fn new(text: &'a str, file: &'a str, code: &'static str) -> Self {
-        Self { text, file, code, diagnostics: Vec::new() }
+        Self { text, file, code, findings: Findings::new(text, file) }
     }
 
     /// The whole file as a table, or why it is none. `solution` is what solves a merge conflict.
-    pub(super) fn table(&self, solution: &str) -> Result<DeTable<'a>, Faults> {
+    ///
+    /// `restoring` is what to do where it is no TOML at all.
+    pub(super) fn table(
+        &self,
+        solution: &str,
+        restoring: Option<&str>,
+    ) -> Result<DeTable<'a>, Faults> {
         if let Some(line) = first_mark(self.text) {
             let message = "an unfinished merge left conflict markers here";
             return Err(Diagnostic::error("lock_conflict", message)
@@ -37,7 +44,8 @@ impl<'a> Reading<'a> {
                 .into());
         }
         DeTable::parse(self.text).map(toml::Spanned::into_inner).map_err(|error| {
-            let fault = Diagnostic::error(self.code, escape(error.message().trim()));
+            let mut fault = Diagnostic::error(self.code, escape(error.message().trim()));
+            fault.hint = restoring.map(str::to_owned);
             self.placed(fault, error.span().unwrap_or(0..0)).into()
         })
     }
@@ -62,7 +70,7 @@ impl<'a> Reading<'a> {
     ) {
         let mut fault = self.placed(Diagnostic::error(code, message), span);
         fault.hint = hint;
-        self.diagnostics.push(fault);
+        self.findings.add(fault);
     }
 
     /// A key that nobody reads: a fault where it is near to one of those that are read, since then
@@ -75,7 +83,8 @@ impl<'a> Reading<'a> {
             return self.fault_with_code("unknown_key", span, message, Some(hint));
         }
         let message = format!("`{shown}` is not known here and is left alone");
-        self.diagnostics.push(self.placed(Diagnostic::warning("unknown_key", message), span));
+        let warning = self.placed(Diagnostic::warning("unknown_key", message), span);
+        self.findings.add(warning);
     }
 
     /// A text, or a fault that names what it should be.
@@ -110,15 +119,11 @@ impl<'a> Reading<'a> {
 
     /// The value with the warnings, unless a fault was added.
     pub(super) fn finish<T>(self, value: T) -> Result<(T, Vec<Diagnostic>), Faults> {
-        Faults::check(value, self.diagnostics)
+        self.findings.finish(value)
     }
 
     fn placed(&self, diagnostic: Diagnostic, span: Span) -> Diagnostic {
-        let before = self.text.get(..span.start.min(self.text.len())).unwrap_or(self.text);
-        let line = before.matches('\n').count() + 1;
-        let start = before.rfind('\n').map_or(0, |position| position + 1);
-        let column = before.get(start..).unwrap_or_default().chars().count() + 1;
-        diagnostic.in_file(self.file).at_line(line).at_column(column)
+        self.findings.placed(diagnostic, span.start)
     }
 }
 

@@ -7,7 +7,8 @@ use toml::de::{DeTable, DeValue};
 use url::Url;
 
 use super::fault::Reading;
-use super::{PROJECT_FILE, Wanted};
+use super::{MAX_PROJECT_SKILLS, PROJECT_FILE, Wanted};
+use crate::install::ARCHIVE_ENDING;
 use crate::settings::registry_url;
 
 const TOP_KEYS: [&str; 3] = ["skills", "agents", "registry"];
@@ -41,10 +42,15 @@ impl ProjectFile {
         let mut reading = Reading::new(text, PROJECT_FILE, "project_invalid");
         let table = reading.table(
             "edit `skillpkg.toml` to hold the skills of both sides, then run `skillpkg sync`",
+            None,
         )?;
         let mut file = Self::default();
         for (key, value) in &table {
             match (key.get_ref().as_ref(), value.get_ref()) {
+                ("skills", DeValue::Table(skills)) if skills.len() > MAX_PROJECT_SKILLS => {
+                    let (found, most) = (skills.len(), MAX_PROJECT_SKILLS);
+                    reading.fault(key.span(), format!("{found} skills are over {most}"));
+                }
                 ("skills", DeValue::Table(skills)) => {
                     file.skills = read_skills(&mut reading, skills);
                 }
@@ -159,7 +165,8 @@ fn read_skill(
     sound.then_some(wanted)
 }
 
-/// An archive's path: relative and `/`-separated, so that it means the same on every machine.
+/// An archive's path: relative and `/`-separated, so that it means the same on every machine. One
+/// that leads out of the project names an archive by its ending: nothing else there is looked at.
 pub(super) fn check_file(path: &str) -> Result<(), String> {
     let shown = escape(path);
     if path.is_empty() {
@@ -168,6 +175,10 @@ pub(super) fn check_file(path: &str) -> Result<(), String> {
         Err(format!("`file`: `{shown}` has a backslash or a control character; use `/`"))
     } else if path.starts_with('/') || path.contains(':') {
         Err(format!("`file`: `{shown}` must be relative to the project"))
+    } else if path.split('/').any(|part| part == "..") && !path.ends_with(ARCHIVE_ENDING) {
+        Err(format!(
+            "`file`: `{shown}` leads out of the project and does not end in `{ARCHIVE_ENDING}`"
+        ))
     } else {
         Ok(())
     }
@@ -257,6 +268,29 @@ copy = false
         }
         let (_, warnings) = ProjectFile::parse("[of-a-later-version]\nx = \"1\"\n").unwrap();
         assert_eq!(warnings[0].code, "unknown_key");
+    }
+
+    #[test]
+    fn a_file_that_is_absolute_or_no_archive_outside_the_project_is_refused_at_its_line() {
+        let read =
+            |file: &str| ProjectFile::parse(&format!("[skills]\n\nx = {{ file = \"{file}\" }}\n"));
+        for file in ["/etc/passwd", "../../etc/passwd", "a/../../x", "C:/x", ".."] {
+            let faults = read(file).unwrap_err();
+            assert_eq!(faults.first().line, Some(3), "{file}");
+        }
+        for file in ["x", "vendor/x", "../shared/x.skill.tar.zst", "..x"] {
+            assert!(read(file).is_ok(), "{file}");
+        }
+    }
+
+    #[test]
+    fn more_skills_than_a_project_may_have_are_one_fault() {
+        let mut text = "[skills]\n".to_owned();
+        for number in 0..=MAX_PROJECT_SKILLS {
+            text.push_str(&format!("a{number} = 1\n"));
+        }
+        let faults = ProjectFile::parse(&text).unwrap_err();
+        assert_eq!(faults.diagnostics().len(), 1);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::fault::{Reading, Span};
 use super::file::{check_file, read_registry};
-use super::{LOCK_FILE, LOCK_VERSION, Locked, Source};
+use super::{LOCK_FILE, LOCK_VERSION, Locked, MAX_PROJECT_SKILLS, Source};
 use crate::settings::registry_text;
 
 const HEADER: &str = "\
@@ -20,6 +20,8 @@ const HEADER: &str = "\
 const TOP_KEYS: [&str; 2] = ["version", "skill"];
 const ENTRY_KEYS: [&str; 8] =
     ["name", "version", "registry", "file", "address", "archive", "key", "log-index"];
+const RESTORING: &str = "restore it (`git checkout -- skillpkg.lock`), or remove it and run \
+                         `skillpkg sync`, which resolves every skill anew";
 const CONFLICT: &str = "keep either side of it (`git checkout --ours skillpkg.lock`), then run \
                         `skillpkg sync`, which resolves what is missing and keeps the rest";
 
@@ -39,12 +41,17 @@ impl LockFile {
     /// bound to bytes and a signer is not locked.
     pub fn parse(text: &str) -> Result<Self, Faults> {
         let mut reading = Reading::new(text, LOCK_FILE, "lock_invalid");
-        let table = reading.table(CONFLICT)?;
+        let table = reading.table(CONFLICT, Some(RESTORING))?;
         check_version(&mut reading, &table);
         let mut lock = Self::default();
         let mut has_unknown = table.keys().any(|key| !TOP_KEYS.contains(&key.get_ref().as_ref()));
         match table.get("skill").map(Spanned::get_ref) {
             None => {}
+            Some(DeValue::Array(entries)) if entries.len() > MAX_PROJECT_SKILLS => {
+                let span = table.get("skill").map_or(0..0, Spanned::span);
+                let (found, most) = (entries.len(), MAX_PROJECT_SKILLS);
+                reading.fault(span, format!("{found} skills are over {most}"));
+            }
             Some(DeValue::Array(entries)) => {
                 for entry in entries {
                     let DeValue::Table(fields) = entry.get_ref() else {
@@ -161,7 +168,8 @@ fn write_unknown(text: &mut String, unknown: &toml::Table) {
 
 fn check_version(reading: &mut Reading<'_>, table: &DeTable<'_>) {
     let Some(value) = table.get("version") else {
-        reading.fault(0..0, "`version` is missing: this is no lockfile");
+        let message = "`version` is missing: this is no lockfile";
+        reading.fault_with_hint(0..0, message, RESTORING.to_owned());
         return;
     };
     let number = value
@@ -267,6 +275,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use skillpkg_schema::Sha256Digest;
+
+    #[test]
+    fn a_file_of_faults_is_told_in_a_hundred_lines_and_at_once() {
+        let entries = |count| format!("version = 1\n{}", "[[skill]]\nname = \"A\"\n".repeat(count));
+        let started = std::time::Instant::now();
+        let faults = LockFile::parse(&entries(MAX_PROJECT_SKILLS)).unwrap_err();
+        assert_eq!(faults.diagnostics().len(), 101);
+        let more = MAX_PROJECT_SKILLS - 100;
+        assert_eq!(faults.diagnostics()[100].message, format!("and {more} more"));
+        assert_eq!(LockFile::parse(&entries(20_000)).unwrap_err().diagnostics().len(), 1);
+        // Counting lines anew for each of them takes minutes.
+        assert!(started.elapsed().as_secs() < 20);
+    }
 
     fn digest(text: &str) -> String {
         Sha256Digest::of(text.as_bytes()).to_string()

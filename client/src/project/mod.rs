@@ -24,7 +24,9 @@ pub const LOCK_FILE: &str = "skillpkg.lock";
 /// The format of lockfiles that this version reads and writes.
 pub const LOCK_VERSION: u64 = 1;
 /// Most bytes of either file.
-pub const MAX_PROJECT_FILE_BYTES: u64 = 8 * 1024 * 1024;
+pub const MAX_PROJECT_FILE_BYTES: u64 = 4 * 1024 * 1024;
+/// Most skills of either file.
+pub const MAX_PROJECT_SKILLS: usize = 10_000;
 
 /// One skill that a project asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -101,14 +101,23 @@ impl Registry {
         }
     }
 
-    /// Many documents in one request (or one each [`MAX_INDEX_NAMES`]).
+    /// Many documents in one request (or one each [`MAX_INDEX_NAMES`], and in halves where the
+    /// documents are too long for one answer).
     pub async fn index(&self, names: &[QualifiedName]) -> Result<IndexAnswer, Error> {
         let mut all = IndexAnswer { documents: Vec::new(), missing: Vec::new() };
-        for names in names.chunks(MAX_INDEX_NAMES) {
+        let mut pending: Vec<&[QualifiedName]> = names.chunks(MAX_INDEX_NAMES).rev().collect();
+        while let Some(names) = pending.pop() {
             let request = IndexRequest { names: names.to_vec() };
             let url = self.transport.route(&["index"]);
             let ask = Ask::new(Method::POST, url, json(&request)?).repeatable();
-            let answer: IndexAnswer = self.transport.json(ask).await?;
+            let answer: IndexAnswer = match self.transport.json(ask).await {
+                Err(error) if is_too_large(&error) && names.len() > 1 => {
+                    let (first, second) = names.split_at(names.len() / 2);
+                    pending.extend([second, first]);
+                    continue;
+                }
+                other => other?,
+            };
             for document in &answer.documents {
                 if !names.contains(&document.name) {
                     return Err(self.other("what is listed", &document.name).into());
@@ -318,6 +327,14 @@ fn token_for(settings: &Settings, choice: &RegistryChoice) -> Result<Option<Stri
         return Ok(settings.token.clone());
     }
     Ok(kept()?.or_else(|| settings.token.clone()))
+}
+
+fn is_too_large(error: &RegistryError) -> bool {
+    match error {
+        RegistryError::Problem { problem, .. } => problem.code == "answer_too_large",
+        RegistryError::TooLong { .. } => true,
+        _ => false,
+    }
 }
 
 fn is_not_found(error: &RegistryError) -> bool {

@@ -61,7 +61,8 @@ pub struct RunContext<'a> {
     /// The effective JSON: validated, defaults filled in, in the contract's order. What a runner
     /// hands on is exactly this text.
     pub input: &'a str,
-    /// The tree of the snapshot, which is the working directory; read-only.
+    /// The snapshot's files, which are the working directory; read-only, and a private copy where
+    /// the snapshot is not too large for one.
     pub directory: &'a Path,
     /// The content store, for scripts that are found there.
     pub store: Option<&'a Store>,

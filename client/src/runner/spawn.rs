@@ -20,6 +20,9 @@ use super::{FailureKind, RunFailure, RunOutput};
 /// How long output that is already written may take to read once the program has ended. Only a
 /// process that left the group and kept the pipe makes it wait at all.
 const DRAIN: Duration = Duration::from_secs(1);
+/// How often a busy program is tried again, and the pause before each time.
+const BUSY_TRIES: u32 = 50;
+const BUSY_PAUSE: Duration = Duration::from_millis(10);
 /// How much is read at once.
 const CHUNK: usize = 16 * 1024;
 
@@ -59,7 +62,7 @@ impl Spawn<'_> {
         let started = Instant::now();
         let mut command = self.command();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut group = self.start(&mut command)?;
+        let mut group = self.start(&mut command).await?;
         let child = group.child();
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -120,7 +123,7 @@ impl Spawn<'_> {
         let started = Instant::now();
         let mut command = self.command();
         command.stdin(Stdio::null());
-        let group = self.start(&mut command)?;
+        let group = self.start(&mut command).await?;
         let outcome = tokio::select! {
             biased;
             () = bounds.cancellation.cancelled() => Err(self.cancelled()),
@@ -140,11 +143,24 @@ impl Spawn<'_> {
         command
     }
 
-    fn start(&self, command: &mut Command) -> Result<Group, RunFailure> {
-        Group::spawn(command).map_err(|error| {
-            let message = format!("cannot start `{}`: {error}", self.name());
-            RunFailure::new(FailureKind::RunnerUnavailable, message)
-        })
+    /// Starts it. A program that was written a moment ago is busy while a process that another
+    /// thread started then still holds it open, which ends when that one has begun.
+    async fn start(&self, command: &mut Command) -> Result<Group, RunFailure> {
+        let mut tries = BUSY_TRIES;
+        loop {
+            match Group::spawn(command) {
+                Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && tries > 0 => {
+                    tries -= 1;
+                    tokio::time::sleep(BUSY_PAUSE).await;
+                }
+                answer => {
+                    return answer.map_err(|error| {
+                        let message = format!("cannot start `{}`: {error}", self.name());
+                        RunFailure::new(FailureKind::RunnerUnavailable, message)
+                    });
+                }
+            }
+        }
     }
 
     fn argv(&self) -> Vec<String> {

@@ -119,8 +119,12 @@ impl Settings {
         let names = self.registries.keys().map(String::as_str);
         let hint = match nearest(text, names) {
             Some(name) => format!("did you mean `{name}`?"),
-            None if text.contains(['.', ':']) => {
-                format!("a URL starts with its scheme: `https://{shown}`")
+            None if text.contains(['.', ':']) || text == "localhost" => {
+                // What is on this machine has no certificate.
+                let is_here = registry_url(&format!("http://{text}"));
+                let scheme =
+                    if is_here.is_ok_and(|url| is_loopback(&url)) { "http" } else { "https" };
+                format!("a URL starts with its scheme: `{scheme}://{shown}`")
             }
             None => format!("name it in the configuration file: `[registries.{shown}]`, `url = …`"),
         };
@@ -194,7 +198,23 @@ mod tests {
         let error = settings.named_registry("crop").unwrap_err();
         assert_eq!(error.hint.as_deref(), Some("did you mean `corp`?"));
         let error = settings.named_registry("localhost:7770").unwrap_err();
-        assert!(error.hint.unwrap().contains("https://localhost:7770"));
+        assert!(error.hint.unwrap().contains("http://localhost:7770"));
+    }
+
+    #[test]
+    fn a_url_without_its_scheme_is_offered_with_the_likely_one() {
+        let settings = Settings::new("/h".into(), "/u".into(), "/p".into());
+        for (text, offered) in [
+            ("127.0.0.1:7791", "`http://127.0.0.1:7791`"),
+            ("localhost:7770", "`http://localhost:7770`"),
+            ("localhost", "`http://localhost`"),
+            ("[::1]:7770", "`http://[::1]:7770`"),
+            ("skills.example.com", "`https://skills.example.com`"),
+            ("10.0.0.1:7770", "`https://10.0.0.1:7770`"),
+        ] {
+            let hint = settings.named_registry(text).unwrap_err().hint.unwrap();
+            assert!(hint.contains(offered), "{text}: {hint}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use url::Url;
 
 use super::AgentDirectories;
 use super::choice::registry_url;
+use crate::findings::Findings;
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,9 +55,9 @@ pub enum ConfiguredRunner {
 /// with a later version.
 pub fn parse(text: &str, file: &str) -> Result<(Configuration, Vec<Diagnostic>), Faults> {
     let root = DeTable::parse(text).map_err(|error| syntax_fault(text, file, &error))?;
-    let mut reader = Reader { text, file, diagnostics: Vec::new() };
+    let mut reader = Reader { findings: Findings::new(text, file) };
     let configuration = reader.configuration(root.get_ref());
-    Faults::check(configuration, reader.diagnostics)
+    reader.findings.finish(configuration)
 }
 
 /// The fault of a text that is no TOML.
@@ -81,9 +82,7 @@ pub(super) fn place(text: &str, offset: usize) -> (usize, usize) {
 }
 
 struct Reader<'a> {
-    text: &'a str,
-    file: &'a str,
-    diagnostics: Vec<Diagnostic>,
+    findings: Findings<'a>,
 }
 
 type Value<'a> = Spanned<DeValue<'a>>;
@@ -218,9 +217,8 @@ impl Reader<'_> {
     }
 
     fn error(&mut self, code: &str, value: &Value<'_>, message: String) {
-        let (line, column) = place(self.text, value.span().start);
-        let error = Diagnostic::error(code, message).in_file(self.file);
-        self.diagnostics.push(error.at_line(line).at_column(column));
+        let error = Diagnostic::error(code, message);
+        self.findings.add(self.findings.placed(error, value.span().start));
     }
 
     /// Warns of each key that is none of `known`.
@@ -232,14 +230,13 @@ impl Reader<'_> {
             }
             let within = if at.is_empty() { String::new() } else { format!(" in `{at}`") };
             let message = format!("`{}` is not a known key{within}", escape(name));
-            let (line, column) = place(self.text, key.span().start);
             let hint = match nearest(name, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("known are `{}`", known.join("`, `")),
             };
             let warning = Diagnostic::warning("configuration_unknown_key", message);
-            let warning = warning.in_file(self.file).at_line(line).at_column(column);
-            self.diagnostics.push(warning.with_hint(hint));
+            let warning = self.findings.placed(warning.with_hint(hint), key.span().start);
+            self.findings.add(warning);
         }
     }
 }

@@ -2,18 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use skillpkg_schema::Diagnostic;
 
 use super::configuration::{self, Configuration, ConfiguredRunner};
 use super::{Chosen, Connection, RegistryChoice, Settings, registry_of_project};
-use crate::project::PROJECT_FILE;
-use crate::{Error, Kind};
-
-/// Most bytes of a configuration file and of a project's file.
-const MAX_FILE_BYTES: u64 = 1024 * 1024;
+use crate::project::{MAX_PROJECT_FILE_BYTES, PROJECT_FILE};
+use crate::{Error, Kind, regular_file};
 
 /// What a program was started with.
 #[derive(Debug, Clone, Default)]
@@ -190,7 +187,7 @@ fn read_text(path: &Path) -> Result<Option<String>, Error> {
     let refused = |message: String| {
         Error::new(Kind::Failed, "file_unreadable", message).in_file(path.to_string_lossy())
     };
-    let file = match std::fs::File::open(path) {
+    let file = match regular_file::open(path) {
         Ok(file) => file,
         Err(error)
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
@@ -199,13 +196,10 @@ fn read_text(path: &Path) -> Result<Option<String>, Error> {
         }
         Err(error) => return Err(refused(error.to_string())),
     };
-    let mut bytes = Vec::new();
-    file.take(MAX_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| refused(error.to_string()))?;
-    if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(refused(format!("it is over {MAX_FILE_BYTES} bytes long")));
-    }
+    let read = regular_file::read(file, MAX_PROJECT_FILE_BYTES);
+    let Some(bytes) = read.map_err(|error| refused(error.to_string()))? else {
+        return Err(refused(format!("it is over {MAX_PROJECT_FILE_BYTES} bytes long")));
+    };
     String::from_utf8(bytes).map(Some).map_err(|_| refused("it is not UTF-8".to_owned()))
 }
 

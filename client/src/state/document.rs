@@ -1,7 +1,7 @@
 //! One JSON file of the state: its version, bounded reading, atomic writing.
 
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -11,6 +11,7 @@ use tempfile::NamedTempFile;
 
 use super::STATE_VERSION;
 use super::error::StateError;
+use crate::regular_file;
 
 /// Most bytes of a file of the state: a project with thousands of skills needs far less.
 const MAX_STATE_BYTES: u64 = 64 * 1024 * 1024;
@@ -60,18 +61,18 @@ impl Stored {
 
     fn bytes(&self) -> Result<Option<Vec<u8>>, StateError> {
         let failed = |source| StateError::Io { path: self.path.clone(), source };
-        let file = match File::open(&self.path) {
+        let file = match regular_file::open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),
         };
-        let mut bytes = Vec::new();
-        file.take(MAX_STATE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-        if bytes.len() as u64 > MAX_STATE_BYTES {
-            let reason = format!("over {MAX_STATE_BYTES} bytes");
-            return Err(StateError::Damaged { path: self.path.clone(), reason });
+        match regular_file::read(file, MAX_STATE_BYTES).map_err(failed)? {
+            Some(bytes) => Ok(Some(bytes)),
+            None => {
+                let reason = format!("over {MAX_STATE_BYTES} bytes");
+                Err(StateError::Damaged { path: self.path.clone(), reason })
+            }
         }
-        Ok(Some(bytes))
     }
 
     /// Writes it beside its place and renames it there: whoever reads sees the old or the new.

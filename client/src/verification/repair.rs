@@ -1,6 +1,5 @@
 //! Repair of a snapshot: from what the store still has, else from where it came from.
 
-use std::fs::File;
 use std::io::{self, Seek as _};
 
 use skillpkg_schema::tree::Tree as _;
@@ -71,7 +70,8 @@ impl Verifier<'_> {
     async fn fetch(&self, subject: &Subject) -> Result<(), Error> {
         let address = &subject.address;
         if let Some(Source::File(path)) = &subject.source {
-            let file = File::open(self.root.join(path)).map_err(|error| failed(&error))?;
+            let file =
+                crate::regular_file::open(&self.root.join(path)).map_err(|error| failed(&error))?;
             let lease = self.store.lease()?;
             self.store.ingest(&lease, &file, Some(address))?;
             return Ok(());

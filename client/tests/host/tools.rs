@@ -26,9 +26,12 @@ async fn a_tool_runs_as_argv_without_a_shell_in_the_snapshot() {
     assert!(matches!(refused, Err(CallError::Arguments { .. })), "{refused:?}");
     let arguments = words(&[&format!("user={user}"), "times=7"]);
     let outcome = machine.host().call("waitlist", "access", &arguments, &approved).await.unwrap();
-    let tree = machine.store.tree_path(&manifest.address()).canonicalize().unwrap();
-    let expected = format!("{}\n[--{user}]\n[7]\n", tree.display());
-    assert_eq!(String::from_utf8(outcome.stdout).unwrap(), expected);
+    let stdout = String::from_utf8(outcome.stdout).unwrap();
+    let (directory, rest) = stdout.split_once('\n').unwrap();
+    assert_eq!(rest, format!("[--{user}]\n[7]\n"));
+    assert!(directory.ends_with("/waitlist"), "{directory}");
+    assert_ne!(std::path::Path::new(directory), machine.store.tree_path(&manifest.address()));
+    assert!(!std::path::Path::new(directory).exists(), "the copy goes with the call");
     assert_eq!((outcome.stderr.as_slice(), outcome.exit), (b"err\n".as_slice(), 3));
     assert_eq!(outcome.argv, ["sh", "handle.sh", &format!("--{user}"), "7"]);
     assert_eq!(outcome.notices, Vec::<String>::new());
@@ -65,6 +68,47 @@ async fn a_changed_file_is_made_whole_and_what_it_was_changed_to_never_runs() {
     assert!(!mark.exists());
     let notice = "`handle.sh` was changed and has been made whole again from the store";
     assert_eq!(outcome.notices, [notice]);
+}
+
+/// Changes every file of a snapshot as soon as `started` is there, then lets the call go on.
+fn tamper_once_started(
+    machine: &Machine,
+    manifest: &skillpkg_schema::Manifest,
+    paths: &[&str],
+) -> std::thread::JoinHandle<()> {
+    let (started, go) = (machine.mark("started"), machine.mark("go"));
+    let files: Vec<_> = paths.iter().map(|path| machine.file(manifest, path)).collect();
+    std::thread::spawn(move || {
+        for _ in 0..2000 {
+            if started.exists() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        for file in files {
+            crate::support::overwrite(&file, "echo planted\n");
+        }
+        std::fs::write(go, "").unwrap();
+    })
+}
+
+#[tokio::test]
+async fn a_file_that_is_changed_after_it_was_checked_does_not_run_either() {
+    let machine = Machine::new();
+    let wait = format!(
+        "touch {}; while [ ! -e {} ]; do sleep 0.01; done",
+        machine.mark("started").display(),
+        machine.mark("go").display()
+    );
+    let [(path, skill), handle] = with_tool(RUN, &format!("{wait}\n. ./other.sh\n"));
+    let skill = skill.replace("includes: handle.sh", "includes: handle.sh, other.sh");
+    let files = [(path, skill), handle, ("other.sh", "echo honest\n".to_owned())];
+    let manifest = machine.activate(&texts(&files));
+    let other = tamper_once_started(&machine, &manifest, &["handle.sh", "other.sh"]);
+    let outcome =
+        machine.host().call("waitlist", "access", &words(&["user=x"]), &approved).await.unwrap();
+    other.join().unwrap();
+    assert_eq!(String::from_utf8(outcome.stdout).unwrap(), "honest\n");
 }
 
 #[tokio::test]

@@ -16,6 +16,15 @@ use crate::events::{self, Kind};
 use crate::grant::{Grant, GrantError};
 use crate::random::NoRandomness;
 
+/// What is told of a name that cannot be had.
+fn taken(wanted: &str, existing: &str) -> String {
+    if wanted == existing {
+        format!("`{wanted}` is there already")
+    } else {
+        format!("`{wanted}` reads like `{existing}`, which is there already")
+    }
+}
+
 /// Why an operator's change to accounts is not made.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
@@ -26,7 +35,7 @@ pub enum AccountError {
     #[error(transparent)]
     Grant(#[from] GrantError),
     /// The name, or one that reads like it, is another's.
-    #[error("`{wanted}` is taken: there is `{existing}`")]
+    #[error("{}", taken(wanted, existing))]
     Taken {
         /// The name asked for.
         wanted: String,

@@ -39,7 +39,7 @@ impl User {
     pub(super) async fn run(&self) -> Result<ExitCode, Failure> {
         match self {
             Self::Add { name, directory, format } => {
-                let data = Data::open_or_create(&directory.data).await?;
+                let data = Data::open(&directory.data).await?;
                 let token = accounts::add(&data.database, name).await?;
                 if format.json {
                     output::json(&serde_json::json!({"account": name, "token": token}));

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 use serde_json::Value;
+use skillpkg_registry::data::Data;
 use skillpkg_schema::signature::SigningKey;
 use skillpkg_schema::wire::Document;
 
@@ -69,6 +70,31 @@ impl Drop for Serving {
     }
 }
 
+/// Makes an empty registry, as `serve` does.
+async fn registry_in(data: &Path) {
+    Data::open_or_create(data).await.unwrap();
+}
+
+#[tokio::test]
+async fn only_serving_makes_a_registry() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("typo");
+    for arguments in [
+        &["user", "add", "ana"][..],
+        &["user", "list"],
+        &["scope", "add", "acme", "--owner", "ana"],
+        &["token", "list", "ana"],
+        &["verify"],
+        &["gc"],
+    ] {
+        let refused = answered(&data, arguments, 1);
+        assert_eq!(refused["error"]["code"], "no_registry", "{arguments:?}");
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.contains("typo") && message.contains("`serve`"), "{message}");
+        assert!(!data.exists(), "{arguments:?}");
+    }
+}
+
 fn author(account: &str, token: &str) -> Author {
     let (account, token) = (account.to_owned(), token.trim_end().to_owned());
     Author { account, token, key: SigningKey::generate().unwrap() }
@@ -79,6 +105,7 @@ async fn accounts_scopes_and_tokens_are_managed_while_the_registry_serves() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let serving = Serving::start(&data);
+    registry_in(&data).await;
     let token = done(&data, &["user", "add", "ana"]);
     assert!(token.starts_with("skp_") && token.lines().count() == 1, "{token}");
     done(&data, &["user", "add", "ben"]);
@@ -148,6 +175,7 @@ fn what_is_no_registry_is_named_and_left_alone() {
 async fn no_log_holds_a_token() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
+    registry_in(&data).await;
     let ana = author("ana", &done(&data, &["user", "add", "ana"]));
     let log = directory.path().join("log");
     let mut command = command(&data, &["serve", "--listen", "127.0.0.1:0"]);
@@ -214,6 +242,7 @@ async fn verify_finds_what_is_missing_and_what_is_changed() {
 async fn a_server_killed_at_any_moment_tells_no_lie() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
+    registry_in(data).await;
     let ana = author("ana", &done(data, &["user", "add", "ana"]));
     let mut told = Vec::new();
     for round in 0..6_u64 {
@@ -266,6 +295,7 @@ async fn a_server_killed_at_any_moment_tells_no_lie() {
 #[ignore = "sends 1.6 GB and takes minutes in a debug build"]
 async fn the_largest_archives_at_once_stay_within_a_quarter_of_a_gibibyte() {
     let directory = tempfile::tempdir().unwrap();
+    registry_in(directory.path()).await;
     let ana = author("ana", &done(directory.path(), &["user", "add", "ana"]));
     let serving = Serving::start(directory.path());
     // What does not compress: the archive is about as long as its content, just below the bound.

@@ -209,7 +209,7 @@ fn bare_calls(callable: Callable<'_>, text: &str) -> Result<Vec<Written>, Resolv
         let Some(object) = end.and_then(|end| rest.get(..end)) else { continue };
         let Ok(value) = json::parse(object, &BOUNDS) else { continue };
         from = start + object.len();
-        if name(target(&value)).is_some_and(|name| callable(name)) {
+        if name(target(&value)).is_some_and(callable) {
             calls.push(structured(&value)?);
         }
     }

@@ -112,14 +112,14 @@ fn remove_left(parent: &Dir) -> io::Result<()> {
 
 /// Locks a directory; [`None`] while another process has it locked.
 #[cfg(unix)]
-fn lock_directory(directory: &Dir) -> io::Result<Option<Lock>> {
+pub(super) fn lock_directory(directory: &Dir) -> io::Result<Option<Lock>> {
     let file: File = directory.open(".")?.into_std();
     Unlocked::from(file).exclusive(Duration::ZERO)
 }
 
 /// Directories cannot be locked here.
 #[cfg(not(unix))]
-fn lock_directory(_: &Dir) -> io::Result<Option<Lock>> {
+pub(super) fn lock_directory(_: &Dir) -> io::Result<Option<Lock>> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 

@@ -11,6 +11,7 @@ mod ingest;
 mod layout;
 mod lease;
 mod lock;
+mod private;
 mod read;
 mod record;
 mod repair;
@@ -23,6 +24,7 @@ mod verify;
 pub use collect::{Collected, Collection};
 pub use error::StoreError;
 pub use lease::Lease;
+pub use private::PrivateCopy;
 pub use repair::SetAside;
 
 use std::io::{self, Read, Write};
@@ -266,6 +268,16 @@ impl Store {
         name: &str,
     ) -> Result<(), StoreError> {
         copy::copy_into(&self.layout, manifest, directory, place, name)
+    }
+
+    /// Copies a snapshot into a directory that only this user reaches, read-only, for as long as the
+    /// value lives: what was compared with the manifest is what is there, whoever else writes in the
+    /// snapshot's tree meanwhile.
+    ///
+    /// Every file is re-hashed as it is copied. What a process that was killed left, a later copy
+    /// removes.
+    pub fn private_copy(&self, manifest: &Manifest) -> Result<PrivateCopy, StoreError> {
+        PrivateCopy::make(&self.layout, manifest)
     }
 
     /// The bytes of a blob of at most `limit` bytes, re-hashed.

@@ -118,7 +118,7 @@ fn an_update_moves_what_the_project_asks_for_and_says_so_only_then() {
     context.publish(&author, "one", "1.1.0", "new", Some("sh -n"));
     context.publish(&author, "one", "2.0.0", "newest", Some("sh -n"));
     let answer = machine.run(&["update"]).succeeded();
-    assert_eq!(answer.stdout, "Updated one from 1.0.0 to 1.1.0\n");
+    assert_eq!(answer.stdout, "updated one from 1.0.0 to 1.1.0\n");
     assert_eq!(machine.read(".agents/skills/one/NOTES.md"), "new");
     assert_eq!(machine.read(".agents/skills/two/NOTES.md"), "old");
 

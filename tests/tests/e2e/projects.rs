@@ -108,3 +108,56 @@ fn a_machine_without_a_configuration_takes_the_lockfiles_registry_and_gives_it_n
     assert_eq!(none.error_code(), "no_registry");
     assert!(none.stderr.contains("`skillpkg.toml`"), "{}", none.stderr);
 }
+
+#[test]
+fn list_writes_nothing_and_tells_missing_from_damaged_and_edited() {
+    let (context, _author, machine) = installed();
+    let mut fresh = context.machine("fresh");
+    fresh.registry = None;
+    for name in ["skillpkg.toml", "skillpkg.lock"] {
+        fresh.write(name, &machine.read(name));
+    }
+    let answer = fresh.run(&["list"]).succeeded();
+    assert_eq!(answer.stdout, "waitlist@1.2.0  missing\n");
+    fresh.run(&["list", "--global"]).succeeded();
+    assert!(!fresh.home.exists(), "a question made a home");
+
+    let place = machine.project.join(".agents/skills/waitlist");
+    let shown = place.to_str().unwrap();
+    fs::remove_file(&place).unwrap();
+    let answer = machine.run(&["list"]).succeeded();
+    assert_eq!(answer.stdout, format!("waitlist@1.2.0  missing: {shown}\n"));
+    assert!(answer.stderr.contains("skillpkg sync"), "{}", answer.stderr);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("/", &place).unwrap();
+        let listed = machine.json(&["list"]);
+        assert_eq!(listed["skills"][0]["damaged"], serde_json::json!([shown]));
+        assert_eq!(listed["skills"][0]["modified"], serde_json::json!([]));
+        fs::remove_file(&place).unwrap();
+    }
+    machine.run(&["sync"]).succeeded();
+    assert_eq!(machine.json(&["list"])["skills"][0]["missing"], serde_json::json!([]));
+}
+
+#[test]
+fn what_is_told_is_what_was_done() {
+    let (context, _author, machine) = installed();
+    machine.run(&["deactivate", "waitlist"]).succeeded();
+    let answer = machine.run(&["activate", "waitlist", "-y"]).succeeded();
+    assert!(answer.stdout.starts_with("activated waitlist@1.2.0: "), "{}", answer.stdout);
+    let answer = machine.run(&["install", "waitlist@1.2", "-y"]).succeeded();
+    assert!(answer.stderr.contains("skills stay as they are"), "{}", answer.stderr);
+    fs::create_dir(machine.project.join(".claude")).unwrap();
+    let both = ["sync", "--agent", "universal", "--agent", "claude-code"];
+    let answer = machine.run(&both).succeeded();
+    assert!(answer.stdout.contains(".agents/skills"), "{}", answer.stdout);
+    assert!(answer.stdout.contains(".claude/skills"), "{}", answer.stdout);
+    machine.write("skillpkg.lock", "no lockfile");
+    let answer = machine.run(&["sync"]).ended_with(1);
+    assert!(answer.stderr.contains("hint: restore it"), "{}", answer.stderr);
+    let other = machine.in_project(&context.path("elsewhere"));
+    other.run(&["install", "waitlist", "--global", "-y"]).succeeded();
+    let answer = other.run(&["call", "waitlist", "go"]).ended_with(1);
+    assert!(answer.stderr.contains("--global"), "{}", answer.stderr);
+}

@@ -66,7 +66,7 @@ fn the_project_decides_for_which_agents() {
 #[test]
 fn a_directory_of_skills_that_is_a_link_works_and_two_ways_to_one_place_it_once() {
     let machine = Machine::new();
-    let shared = machine.path("shared");
+    let shared = machine.project().join("shared");
     fs::create_dir_all(&shared).unwrap();
     for agent in [".claude", ".agents"] {
         fs::create_dir(machine.project().join(agent)).unwrap();

@@ -44,6 +44,24 @@ async fn what_is_not_there_is_none_for_a_document() {
 }
 
 #[tokio::test]
+async fn an_index_that_is_too_large_is_asked_for_in_halves() {
+    let large = || problem("413 Payload Too Large", "answer_too_large", "ask for half");
+    let missing = |names: &[&str]| {
+        Answer::json(&serde_json::json!({"documents": [], "missing": names}).to_string())
+    };
+    let names: Vec<skillpkg_schema::QualifiedName> =
+        ["a", "b", "c"].iter().map(|name| name.parse().unwrap()).collect();
+    let answers = vec![large(), missing(&["a"]), large(), missing(&["b"]), missing(&["c"])];
+    let server = Server::start(answers).await;
+    let answer = registry(&server).index(&names).await.unwrap();
+    assert_eq!(answer.missing, names);
+
+    let server = Server::start(vec![large()]).await;
+    let alone = registry(&server).index(&names[..1]).await.unwrap_err();
+    assert_eq!(alone.code, "answer_too_large");
+}
+
+#[tokio::test]
 async fn an_answer_that_is_no_registrys_says_so() {
     let page = "<!doctype html><title>Sign in</title>";
     for (answer, code) in [

@@ -1,0 +1,106 @@
+//! What is wrong with a text that somebody else may have written: each with its place, and no more
+//! of them than anybody reads.
+
+use skillpkg_schema::diagnostic::Severity;
+use skillpkg_schema::{Diagnostic, Faults};
+
+/// Most findings that are told one by one.
+const MOST: usize = 100;
+
+/// The findings in one text.
+#[derive(Debug)]
+pub(crate) struct Findings<'a> {
+    text: &'a str,
+    file: &'a str,
+    /// Where each line but the first starts.
+    lines: Vec<usize>,
+    told: Vec<Diagnostic>,
+    /// Those that are not told.
+    more: usize,
+    /// Whether one of those refuses the text.
+    more_refuse: bool,
+}
+
+impl<'a> Findings<'a> {
+    /// None yet, in the text of a file that messages call `file`.
+    pub(crate) fn new(text: &'a str, file: &'a str) -> Self {
+        let lines = text.match_indices('\n').map(|(end, _)| end + 1).collect();
+        Self { text, file, lines, told: Vec::new(), more: 0, more_refuse: false }
+    }
+
+    /// The finding with its file, and the line and the column of a byte of the text.
+    pub(crate) fn placed(&self, finding: Diagnostic, offset: usize) -> Diagnostic {
+        let offset = offset.min(self.text.len());
+        let line = self.lines.partition_point(|start| *start <= offset);
+        let start = line.checked_sub(1).and_then(|one| self.lines.get(one)).copied().unwrap_or(0);
+        let before = self.text.get(start..offset).unwrap_or_default();
+        finding.in_file(self.file).at_line(line + 1).at_column(before.chars().count() + 1)
+    }
+
+    /// Adds one.
+    pub(crate) fn add(&mut self, finding: Diagnostic) {
+        if self.told.len() < MOST {
+            self.told.push(finding);
+        } else {
+            self.more += 1;
+            self.more_refuse |= finding.severity == Severity::Error;
+        }
+    }
+
+    /// `value` with the warnings, unless something refuses the text.
+    pub(crate) fn finish<T>(mut self, value: T) -> Result<(T, Vec<Diagnostic>), Faults> {
+        if self.more > 0 {
+            let (code, message) = ("more_findings", format!("and {} more", self.more));
+            let rest = if self.more_refuse {
+                Diagnostic::error(code, message)
+            } else {
+                Diagnostic::warning(code, message)
+            };
+            self.told.push(rest.in_file(self.file));
+        }
+        Faults::check(value, self.told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn a_place_is_found_as_by_counting(text in "[a\u{e9}\n]{0,40}", at in any::<prop::sample::Index>()) {
+            let offset = at.index(text.len() + 1);
+            prop_assume!(text.is_char_boundary(offset));
+            let before = &text[..offset];
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap().chars().count() + 1;
+            let placed = Findings::new(&text, "f").placed(Diagnostic::error("x", "x"), offset);
+            let found = (placed.line.unwrap() as usize, placed.column.unwrap() as usize);
+            prop_assert_eq!(found, (line, column));
+        }
+    }
+
+    #[test]
+    fn a_hundred_are_told_and_what_refuses_among_the_rest_refuses() {
+        for (last, refuses) in [("error", true), ("warning", false)] {
+            let mut findings = Findings::new("", "f");
+            for _ in 0..149 {
+                findings.add(Diagnostic::warning("x", "x"));
+            }
+            findings.add(match last {
+                "error" => Diagnostic::error("x", "x"),
+                _ => Diagnostic::warning("x", "x"),
+            });
+            let told = match findings.finish(()) {
+                Ok(((), warnings)) if !refuses => warnings,
+                Err(faults) if refuses => faults.into_diagnostics(),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(told.len(), 101);
+            assert_eq!(told[100].message, "and 50 more");
+        }
+    }
+}
