@@ -85,6 +85,19 @@ impl Data {
         Self::open_or_create(root).await
     }
 
+    /// Opens the directory, and makes it where nothing is there yet: accounts may come before the
+    /// first start. Answers whether it was made. A directory with other things in it is refused.
+    pub async fn open_or_start(root: &Path) -> Result<(Self, bool), DataError> {
+        let is_new = match fs::read_dir(root) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        if is_new {
+            return Ok((Self::open_or_create(root).await?, true));
+        }
+        Ok((Self::open(root).await?, false))
+    }
+
     /// Where what is being received lies until it is verified.
     pub fn temporary(&self) -> PathBuf {
         self.root.join("tmp")
@@ -184,5 +197,14 @@ mod tests {
         let missing = directory.path().join("nothing");
         assert!(matches!(Data::open(&missing).await, Err(DataError::Missing(_))));
         assert!(!missing.exists());
+        let (_, made) = Data::open_or_start(&missing).await.unwrap();
+        assert!(made);
+        let (_, made) = Data::open_or_start(&missing).await.unwrap();
+        assert!(!made);
+        let other = directory.path().join("other");
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("notes.txt"), "mine").unwrap();
+        assert!(matches!(Data::open_or_start(&other).await, Err(DataError::Missing(_))));
+        assert_eq!(fs::read_dir(&other).unwrap().count(), 1);
     }
 }

@@ -39,7 +39,10 @@ impl User {
     pub(super) async fn run(&self) -> Result<ExitCode, Failure> {
         match self {
             Self::Add { name, directory, format } => {
-                let data = Data::open(&directory.data).await?;
+                let (data, made) = Data::open_or_start(&directory.data).await?;
+                if made {
+                    output::tell(&format!("made a registry in `{}`", directory.data.display()));
+                }
                 let token = accounts::add(&data.database, name).await?;
                 if format.json {
                     output::json(&serde_json::json!({"account": name, "token": token}));

@@ -76,12 +76,11 @@ async fn registry_in(data: &Path) {
 }
 
 #[tokio::test]
-async fn only_serving_makes_a_registry() {
+async fn only_serving_and_the_first_account_make_a_registry() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("typo");
     for arguments in [
-        &["user", "add", "ana"][..],
-        &["user", "list"],
+        &["user", "list"][..],
         &["scope", "add", "acme", "--owner", "ana"],
         &["token", "list", "ana"],
         &["verify"],
@@ -93,6 +92,13 @@ async fn only_serving_makes_a_registry() {
         assert!(message.contains("typo") && message.contains("`serve`"), "{message}");
         assert!(!data.exists(), "{arguments:?}");
     }
+    let made = run(&data, &["user", "add", "ana"]);
+    assert!(String::from_utf8(made.stdout).unwrap().starts_with("skp_"));
+    assert!(String::from_utf8(made.stderr).unwrap().contains("made a registry in"));
+    let other = directory.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("notes.txt"), "mine").unwrap();
+    assert_eq!(answered(&other, &["user", "add", "ana"], 1)["error"]["code"], "no_registry");
 }
 
 fn author(account: &str, token: &str) -> Author {
