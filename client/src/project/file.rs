@@ -285,10 +285,8 @@ copy = false
 
     #[test]
     fn more_skills_than_a_project_may_have_are_one_fault() {
-        let mut text = "[skills]\n".to_owned();
-        for number in 0..=MAX_PROJECT_SKILLS {
-            text.push_str(&format!("a{number} = 1\n"));
-        }
+        let skills = (0..=MAX_PROJECT_SKILLS).map(|number| format!("a{number} = 1"));
+        let text = format!("[skills]\n{}\n", skills.collect::<Vec<_>>().join("\n"));
         let faults = ProjectFile::parse(&text).unwrap_err();
         assert_eq!(faults.diagnostics().len(), 1);
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use skillpkg_schema::diagnostic::{escape, escape_prose};
+use skillpkg_schema::diagnostic::{escape, escape_whole};
 use skillpkg_schema::wire::Problem;
 use skillpkg_schema::{ContentAddress, Diagnostic};
 
@@ -86,12 +86,21 @@ fn kind_of_content(media_type: &str) -> String {
     }
 }
 
-/// A problem's words, bounded.
+/// Most characters of a text of a registry's that are shown.
+const LONGEST: usize = 4_000;
+/// Most faults of a registry's that are shown.
+const MOST_FAULTS: usize = 100;
+
+/// A text of a registry's on one line, bounded.
+fn one_line(text: &str) -> String {
+    let text: String = text.trim().chars().take(LONGEST).collect();
+    escape_whole(&text)
+}
+
+/// A problem's words.
 fn told(problem: &Problem) -> String {
-    const LONGEST: usize = 4_000;
     let text = if problem.detail.trim().is_empty() { &problem.title } else { &problem.detail };
-    let text: String = text.chars().take(LONGEST).collect();
-    escape_prose(text.trim())
+    one_line(text)
 }
 
 impl RegistryError {
@@ -182,9 +191,9 @@ fn is_code(text: &str) -> bool {
 pub(super) fn printable(fault: Diagnostic) -> Diagnostic {
     Diagnostic {
         code: if is_code(&fault.code) { fault.code } else { "fault".to_owned() },
-        message: escape_prose(&fault.message),
-        hint: fault.hint.as_deref().map(escape_prose),
-        file: fault.file.as_deref().map(escape_prose),
+        message: one_line(&fault.message),
+        hint: fault.hint.as_deref().map(one_line),
+        file: fault.file.as_deref().map(one_line),
         ..fault
     }
 }
@@ -194,8 +203,38 @@ impl From<RegistryError> for Error {
         let mut told = Error::new(error.kind(), error.code(), error.to_string());
         told.hint = error.hint();
         if let RegistryError::Problem { problem, .. } = error {
-            told.faults = problem.faults.into_iter().map(printable).collect();
+            let more = problem.faults.len().saturating_sub(MOST_FAULTS);
+            told.faults = problem.faults.into_iter().take(MOST_FAULTS).map(printable).collect();
+            if more > 0 {
+                told.faults.push(Diagnostic::error("more_findings", format!("and {more} more")));
+            }
         }
         told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_registry_says_is_one_line_each_and_at_most_a_hundred_faults() {
+        let fault = Diagnostic::error("x", "a\nerror: b").with_hint("c\nd\u{1b}[31m");
+        let problem: Problem = serde_json::from_value(serde_json::json!({
+            "type": "about:blank", "title": "t", "status": 422, "code": "x",
+            "detail": "first\nerror: second", "faults": vec![fault; 250],
+        }))
+        .unwrap();
+        let url = "https://x.test/".to_owned();
+        let error = Error::from(RegistryError::Problem {
+            url,
+            problem: Box::new(problem),
+            retry_after: None,
+        });
+        assert_eq!(error.message, "first\\nerror: second");
+        assert_eq!(error.faults.len(), 101);
+        assert_eq!(error.faults[0].message, "a\\nerror: b");
+        assert_eq!(error.faults[0].hint.as_deref(), Some("c\\nd\\u{1b}[31m"));
+        assert_eq!(error.faults[100].message, "and 150 more");
     }
 }

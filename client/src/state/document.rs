@@ -66,13 +66,11 @@ impl Stored {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),
         };
-        match regular_file::read(file, MAX_STATE_BYTES).map_err(failed)? {
-            Some(bytes) => Ok(Some(bytes)),
-            None => {
-                let reason = format!("over {MAX_STATE_BYTES} bytes");
-                Err(StateError::Damaged { path: self.path.clone(), reason })
-            }
-        }
+        let read = regular_file::read(file, MAX_STATE_BYTES).map_err(failed)?;
+        read.map(Some).ok_or_else(|| {
+            let reason = format!("over {MAX_STATE_BYTES} bytes");
+            StateError::Damaged { path: self.path.clone(), reason }
+        })
     }
 
     /// Writes it beside its place and renames it there: whoever reads sees the old or the new.

@@ -68,6 +68,26 @@ fn writable(directory: &Path) {
 }
 
 #[tokio::test]
+async fn a_link_in_the_place_of_a_blob_or_a_record_is_a_problem_and_repaired() {
+    let (machine, manifest) = machine();
+    let digest = manifest.file("handle.sh").unwrap().sha256.to_string();
+    let home = machine.store.root();
+    for place in [
+        home.join("blobs/sha256").join(&digest[..2]).join(&digest),
+        home.join("manifests").join(manifest.address().hex()),
+    ] {
+        std::fs::remove_file(&place).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &place).unwrap();
+        let root = machine.settings.project.clone();
+        let verifier = Verifier::new(&machine.settings, root, false).unwrap();
+        let report = verifier.everything().await.unwrap();
+        assert_eq!(report.kind(), Some(Kind::Verification));
+        assert_eq!(verify(&machine, true).await.problems, []);
+        assert!(place.symlink_metadata().unwrap().is_file());
+    }
+}
+
+#[tokio::test]
 async fn a_damaged_blob_is_made_again_from_an_intact_tree() {
     let (machine, manifest) = machine();
     let address = manifest.file("handle.sh").unwrap().sha256.address();

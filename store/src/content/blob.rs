@@ -8,10 +8,10 @@ use cap_std::fs::Dir;
 use skillpkg_schema::manifest::{FileEntry, Mode};
 use skillpkg_schema::{Blake3Digest, Sha256Digest};
 
-use super::damage::{place_over, set_aside};
+use super::damage::{Expected, place_over, set_aside, set_irregular_aside};
 use super::directory::{open_directory, open_regular, place_new};
 use super::error::{AtPath as _, StoreError};
-use super::layout::{Layout, misplaced, open_own};
+use super::layout::{Layout, open_own};
 use super::temporary::TemporaryFile;
 
 /// What follows the digest in the name of a blob that is an executable file's.
@@ -63,7 +63,14 @@ pub(super) fn place(
     content: Content<'_>,
 ) -> Result<(), StoreError> {
     let (shard_name, name) = place_of(&entry.sha256, entry.mode);
-    let shard = open_own(layout.blobs(), &layout.shard_path(""), &shard_name)?;
+    let shard = match open_own(layout.blobs(), &layout.shard_path(""), &shard_name) {
+        Err(StoreError::Misplaced { path, .. }) => {
+            set_irregular_aside(layout, layout.blobs(), &shard_name, Expected::Directory)
+                .at(|| path)?;
+            open_own(layout.blobs(), &layout.shard_path(""), &shard_name)?
+        }
+        answer => answer?,
+    };
     let path = || layout.shard_path(&shard_name).join(&name);
     let stands = match open_regular(&shard, &name) {
         Ok((mut found, metadata)) => {
@@ -74,7 +81,10 @@ pub(super) fn place(
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => false,
         Err(error) => {
-            return Err(misplaced(&shard, &layout.shard_path(&shard_name), &name, "a file", error));
+            if !set_irregular_aside(layout, &shard, &name, Expected::File).at(path)? {
+                return Err(StoreError::io(path(), error));
+            }
+            false
         }
     };
     let file = match content {
@@ -162,7 +172,7 @@ impl Found {
     }
 }
 
-/// Finds the blob for files of `mode`.
+/// Finds the blob for files of `mode`. What stands in its place and is no file is set aside.
 pub(super) fn find_one(
     layout: &Layout,
     sha256: &Sha256Digest,
@@ -174,8 +184,12 @@ pub(super) fn find_one(
         Ok(shard) => shard,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => {
-            let place = layout.shard_path("");
-            return Err(misplaced(layout.blobs(), &place, &shard_name, "a directory", error));
+            let at = || layout.shard_path(&shard_name);
+            let kind = Expected::Directory;
+            if set_irregular_aside(layout, layout.blobs(), &shard_name, kind).at(at)? {
+                return Ok(None);
+            }
+            return Err(StoreError::io(at(), error));
         }
     };
     match open_regular(&shard, &name) {
@@ -184,7 +198,13 @@ pub(super) fn find_one(
             Ok(Some(Found { shard, name, path, file, size: metadata.len() }))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(misplaced(&shard, &shard_path, &name, "a file", error)),
+        Err(error) => {
+            let at = || shard_path.join(&name);
+            if set_irregular_aside(layout, &shard, &name, Expected::File).at(at)? {
+                return Ok(None);
+            }
+            Err(StoreError::io(at(), error))
+        }
     }
 }
 

@@ -12,7 +12,9 @@ use std::time::Duration;
 use cap_fs_ext::MetadataExt as _;
 use cap_std::fs::Dir;
 
-use super::directory::{move_to_free, open_regular};
+use super::directory::{
+    WRITABLE_DIRECTORY, move_to_free, open_directory, open_regular, set_directory_mode,
+};
 use super::layout::Layout;
 use super::lock::{Lock, LockFile, is_unsupported};
 use super::temporary::with_free_name;
@@ -47,6 +49,44 @@ pub(super) fn set_aside(
     drop(stands);
     with_free_name("damaged", |free| move_to_free(directory, name, layout.temporary(), free))?;
     Ok(())
+}
+
+/// What stands in the store where one of its own things should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+}
+
+/// Moves what stands at `name` into `tmp/` if it is nothing that the store ever puts there, such as
+/// a link or a pipe: the thing itself, neither followed nor opened. Answers whether it was such.
+pub(super) fn set_irregular_aside(
+    layout: &Layout,
+    directory: &Dir,
+    name: &str,
+    expected: Expected,
+) -> io::Result<bool> {
+    let is_irregular = || match directory.symlink_metadata(name) {
+        Ok(found) if expected == Expected::File => Ok(!found.is_file()),
+        Ok(found) => Ok(!found.is_dir()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    };
+    if !is_irregular()? {
+        return Ok(false);
+    }
+    let _lock = lock(layout)?;
+    // Another process may have set it aside and brought what belongs there.
+    if is_irregular()? {
+        if let Ok(irregular) = open_directory(directory, name) {
+            // A directory that goes to another parent is written to, since its `..` changes.
+            set_directory_mode(&irregular, WRITABLE_DIRECTORY)?;
+        }
+        with_free_name("damaged", |free| move_to_free(directory, name, layout.temporary(), free))?;
+    }
+    Ok(true)
 }
 
 /// The lock; [`None`] on a file system without locks, where the last to come is right.

@@ -23,7 +23,7 @@ const KIND: &str = "run";
 const PRIVATE: u32 = 0o700;
 /// How old a copy without a lock is before it counts as left: between its creation and its lock it
 /// looks like one.
-const SETTLED: Duration = Duration::from_secs(60);
+const SETTLED: Duration = Duration::from_mins(1);
 
 /// A copy of a snapshot for one run, removed when dropped. See [`super::Store::private_copy`].
 #[derive(Debug)]

@@ -13,10 +13,10 @@ use skillpkg_schema::signature::Envelope;
 use skillpkg_schema::{Algorithm, ContentAddress, Manifest, Sha256Digest};
 
 use super::Stored;
-use super::damage::{place_over, set_aside};
+use super::damage::{Expected, place_over, set_aside, set_irregular_aside};
 use super::directory::{open_file, place_new};
 use super::error::{AtPath as _, StoreError};
-use super::layout::{Layout, misplaced};
+use super::layout::Layout;
 use super::temporary::TemporaryFile;
 
 /// What the first line starts with.
@@ -77,14 +77,15 @@ pub(super) fn keep(
     let name = sha256.to_string();
     let path = || layout.manifest_path(&name);
     let record = encode(&bytes, &envelope.to_bytes());
-    let stands = match open_if_there(layout, &name)? {
-        Some(found) => {
+    let stands = match open_if_there(layout, &sha256) {
+        Ok(Some(found)) => {
             if read_bounded(&found, record.len()).at(path)?.as_ref() == Some(&record) {
                 return Ok(sha256.address());
             }
             true
         }
-        None => false,
+        Ok(None) | Err(StoreError::Damaged { .. }) => false,
+        Err(error) => return Err(error),
     };
     let mut file = TemporaryFile::create(layout, "record", MODE)?;
     file.handle().write_all(&record).at(|| layout.temporary_path(file.name()))?;
@@ -125,7 +126,7 @@ pub(super) fn resolve(
 
 fn read_one(layout: &Layout, sha256: &Sha256Digest) -> Result<Option<Stored>, StoreError> {
     let name = sha256.to_string();
-    let Some(file) = open_if_there(layout, &name)? else {
+    let Some(file) = open_if_there(layout, sha256)? else {
         return Ok(None);
     };
     let path = || layout.manifest_path(&name);
@@ -158,13 +159,18 @@ fn find_by_blake3(
     Ok(None)
 }
 
-fn open_if_there(layout: &Layout, name: &str) -> Result<Option<File>, StoreError> {
-    match open_file(layout.manifests(), name) {
+/// The record of a manifest. What stands in its place and is no file is set aside, and is damage.
+fn open_if_there(layout: &Layout, sha256: &Sha256Digest) -> Result<Option<File>, StoreError> {
+    let name = sha256.to_string();
+    match open_file(layout.manifests(), &name) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => {
-            let place = layout.manifest_path("");
-            Err(misplaced(layout.manifests(), &place, name, "a file", error))
+            let at = || layout.manifest_path(&name);
+            if set_irregular_aside(layout, layout.manifests(), &name, Expected::File).at(at)? {
+                return Err(StoreError::Damaged { address: sha256.address() });
+            }
+            Err(StoreError::io(at(), error))
         }
     }
 }

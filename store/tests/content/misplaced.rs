@@ -50,31 +50,97 @@ fn the_way_to_the_store_may_hold_links() {
     assert!(Store::open(&link).is_ok());
 }
 
+/// Puts something in the place of `path` that the store never puts there.
+fn replace_by(home: &Home, path: &Path, what: &str) {
+    match what {
+        "link" => replace_by_link(home, path),
+        "dangling link" => {
+            std::fs::rename(path, home.directory.path().join("elsewhere")).unwrap();
+            symlink("/nowhere", path).unwrap();
+        }
+        "pipe" => {
+            std::fs::rename(path, home.directory.path().join("elsewhere")).unwrap();
+            assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+        }
+        _ => {
+            std::fs::rename(path, home.directory.path().join("elsewhere")).unwrap();
+            std::fs::create_dir(path).unwrap();
+        }
+    }
+}
+
 #[test]
-fn a_link_in_the_place_of_a_shard_or_a_blob_is_refused() {
+fn what_stands_in_the_place_of_a_shard_or_a_blob_is_set_aside_and_the_blob_comes_again() {
     let sample = skill("linked", &[("a.txt", b"a")]);
     let archive = sample.archive().unwrap();
-    for place in ["shard", "blob", "directory"] {
-        let home = Home::new();
-        let lease = home.store.lease().unwrap();
-        home.store.ingest(&lease, archive.as_slice(), None).unwrap();
-        let blob = blob_path(&home.store, &sample.manifest, "a.txt");
-        match place {
-            "shard" => replace_by_link(&home, blob.parent().unwrap()),
-            "blob" => replace_by_link(&home, &blob),
-            _ => {
-                std::fs::remove_file(&blob).unwrap();
-                std::fs::create_dir(&blob).unwrap();
+    for what in ["link", "dangling link", "pipe", "directory"] {
+        for is_shard in [false, true] {
+            if is_shard && what == "directory" {
+                continue;
+            }
+            for read_first in [false, true] {
+                let home = Home::new();
+                let lease = home.store.lease().unwrap();
+                home.store.ingest(&lease, archive.as_slice(), None).unwrap();
+                let blob = blob_path(&home.store, &sample.manifest, "a.txt");
+                let place = if is_shard { blob.parent().unwrap() } else { &blob };
+                replace_by(&home, place, what);
+                let address = sample.manifest.file("a.txt").unwrap().sha256.address();
+                if read_first {
+                    for error in [
+                        home.store.read_blob(&address, 10).unwrap_err(),
+                        home.store.materialise(&lease, &sample.manifest).unwrap_err(),
+                    ] {
+                        assert!(matches!(error, StoreError::Absent(_)), "{what}: {error}");
+                    }
+                }
+                home.store.ingest(&lease, archive.as_slice(), None).unwrap();
+                assert_eq!(home.store.read_blob(&address, 10).unwrap(), b"a", "{what}");
+                assert!(home.directory.path().join("elsewhere").exists());
+                drop(lease);
+                home.store.collect(&[]).unwrap();
+                assert!(home.directory.path().join("elsewhere").exists());
             }
         }
-        let address = sample.manifest.file("a.txt").unwrap().sha256.address();
-        for error in [
-            home.store.read_blob(&address, 10).unwrap_err(),
-            home.store.materialise(&lease, &sample.manifest).unwrap_err(),
-            home.store.ingest(&lease, archive.as_slice(), None).unwrap_err(),
-        ] {
-            assert!(matches!(error, StoreError::Misplaced { .. }), "{place}: {error}");
+    }
+}
+
+#[test]
+fn what_stands_in_the_place_of_a_record_is_damage_once_and_the_record_comes_again() {
+    let sample = skill("linked", &[("a.txt", b"a")]);
+    let other = skill("other", &[("b.txt", b"b")]);
+    let archive = sample.archive().unwrap();
+    for what in ["link", "dangling link", "pipe", "directory"] {
+        let home = Home::new();
+        let lease = home.store.lease().unwrap();
+        for sample in [&sample, &other] {
+            let archive = sample.archive().unwrap();
+            home.store.ingest(&lease, archive.as_slice(), None).unwrap();
         }
+        let (address, kept) = (sample.manifest.address(), other.manifest.address());
+        let record = home.path("manifests").join(address.hex());
+        replace_by(&home, &record, what);
+        drop(lease);
+        // A collection is not stopped, and removes no blob that may be of the damaged snapshot.
+        let collected = home.store.collect(&[address, kept]).unwrap();
+        assert_eq!((collected.snapshots, collected.blobs), (0, 0), "{what}");
+        assert!(home.store.stored(&address).unwrap().is_none());
+        assert!(home.store.stored(&kept).unwrap().is_some());
+        let lease = home.store.lease().unwrap();
+        home.store.ingest(&lease, archive.as_slice(), None).unwrap();
+        assert!(home.store.stored(&address).unwrap().is_some());
+        replace_by_again(&record, what);
+        let error = home.store.stored(&address).unwrap_err();
+        assert!(matches!(error, StoreError::Damaged { .. }), "{what}: {error}");
+        assert!(home.store.stored(&address).unwrap().is_none());
+    }
+}
+
+fn replace_by_again(path: &Path, what: &str) {
+    std::fs::remove_file(path).unwrap();
+    match what {
+        "directory" => std::fs::create_dir(path).unwrap(),
+        _ => symlink("/nowhere", path).unwrap(),
     }
 }
 

@@ -27,7 +27,7 @@ async fn a_problem_becomes_an_error_with_its_code_faults_and_hint() {
         let server = Server::start(vec![problem(status, code, "no\u{202e}pe\nsecond")]).await;
         let error = registry(&server).who_am_i().await.unwrap_err();
         assert_eq!((error.code.as_str(), error.kind), (expected, kind));
-        assert_eq!(error.message, "no\\u{202e}pe\nsecond");
+        assert_eq!(error.message, "no\\u{202e}pe\\nsecond");
         assert_eq!(error.faults[0].message, "bad\\u{1b}[2J");
         if kind == Kind::Refused && code == "unauthorized" {
             assert!(error.hint.unwrap().contains(&format!("--registry {}", server.url)));
