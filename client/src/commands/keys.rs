@@ -65,7 +65,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     match arguments.action.unwrap_or(Action::List) {
         Action::List => list(context).await,
         Action::Add { file } => add(context, file).await,
-        Action::Export { output } => export(context, output),
+        Action::Export { output } => export(context, output.as_deref()),
         Action::Trust { file } => trust(context, &file),
         Action::Distrust { id } => distrust(context, &id),
         Action::Revoke { id } => revoke(context, &id).await,
@@ -171,12 +171,12 @@ async fn add(context: &Context, file: Option<PathBuf>) -> Result<u8, Error> {
     Ok(0)
 }
 
-fn export(context: &Context, path: Option<PathBuf>) -> Result<u8, Error> {
+fn export(context: &Context, path: Option<&Path>) -> Result<u8, Error> {
     let public = match keys::public_key(&keys::signing_path(&context.settings)) {
         Ok(public) => public,
         Err(_) => keys::signing_key(&context.settings)?.public(),
     };
-    match &path {
+    match path {
         Some(path) => {
             keys::export(path, &public)?;
             let shown = escape(&path.to_string_lossy());

@@ -47,14 +47,11 @@ impl Host {
 fn bind(script: &Script, written: Written) -> Result<Call, CallError> {
     let given = Json::Object(written.arguments).canonical();
     let effective = script.contract.bind(&given)?;
-    match json::parse(&effective, &bounds(MAX_ARGUMENT_BYTES)) {
-        Ok(Json::Object(members)) => {
-            Ok(Call { tool: written.tool, args: members.into_iter().collect(), argv: Vec::new() })
-        }
-        _ => {
-            let message = format!("the arguments of `{}` are no object", escape(&script.name));
-            Err(CallError::arguments("invalid_json_kind", message))
-        }
+    if let Ok(Json::Object(members)) = json::parse(&effective, &bounds(MAX_ARGUMENT_BYTES)) {
+        Ok(Call { tool: written.tool, args: members.into_iter().collect(), argv: Vec::new() })
+    } else {
+        let message = format!("the arguments of `{}` are no object", escape(&script.name));
+        Err(CallError::arguments("invalid_json_kind", message))
     }
 }
 

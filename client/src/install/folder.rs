@@ -85,7 +85,7 @@ impl Base<'_> {
 
     /// Where the directory at `path` lies, or will: the path itself, or where the link leads that
     /// stands there while nothing is behind it.
-    pub(super) fn destination(&self, path: &Path) -> PathBuf {
+    pub(super) fn destination(path: &Path) -> PathBuf {
         if path.canonicalize().is_ok() {
             return path.to_owned();
         }
@@ -118,7 +118,7 @@ impl Base<'_> {
         if let Some(folder) = self.open(path)? {
             return Ok((folder, Vec::new()));
         }
-        let place = self.destination(path);
+        let place = Self::destination(path);
         if self.confined.is_some() && !place.starts_with(self.path) {
             return Err(outside(path, &place));
         }

@@ -33,8 +33,8 @@ impl<'a> Folders<'a> {
     }
 
     /// Where the directory at `path` lies, or will.
-    pub(super) fn destination(&self, path: &Path) -> PathBuf {
-        self.base.destination(path)
+    pub(super) fn destination(path: &Path) -> PathBuf {
+        Base::destination(path)
     }
 
     fn created(&mut self, path: &Path) -> Result<&mut Folder, Error> {

@@ -92,7 +92,7 @@ impl Placing<'_, '_> {
                 }
                 seen.push((identity, path.clone()));
             } else {
-                let destination = self.folders.destination(directory);
+                let destination = Folders::destination(directory);
                 if let Some((_, first)) = to_make.iter().find(|(one, _)| *one == destination) {
                     plan.also_for(first, agents);
                     continue;

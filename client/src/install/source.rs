@@ -70,13 +70,12 @@ pub(super) async fn find(
     let mut asked = Vec::new();
     for (skill, stored) in goal.skills.iter().zip(read_stored(session, goal)?) {
         let mut draft = draft(session, skill, stored, signers)?;
-        match &mut draft {
-            Some(job) => ask_of_keys(session, job, attendant).await?,
-            None => {
-                let name = skill.wanted.name.clone();
-                let locked = session.locked_registry(&name).cloned();
-                asked.push((name, locked));
-            }
+        if let Some(job) = &mut draft {
+            ask_of_keys(session, job, attendant).await?;
+        } else {
+            let name = skill.wanted.name.clone();
+            let locked = session.locked_registry(&name).cloned();
+            asked.push((name, locked));
         }
         drafts.push(draft);
     }
@@ -131,7 +130,7 @@ fn draft(
     signers: &Signers,
 ) -> Result<Option<Job>, Error> {
     if let Some(file) = &skill.wanted.file {
-        return file_job(session, skill, file, stored, signers).map(Some);
+        return Ok(Some(file_job(session, skill, file, stored, signers)));
     }
     let Some(keep) = &skill.keep else { return Ok(None) };
     let Source::Registry(url) = &keep.source else { return Ok(None) };
@@ -165,7 +164,7 @@ fn file_job(
     file: &str,
     stored: Option<Stored>,
     signers: &Signers,
-) -> Result<Job, Error> {
+) -> Job {
     let candidates = local_keys(session, signers, &skill.wanted.name);
     let known = |ids: &[KeyId]| candidates.iter().any(|one| ids.contains(&one.key.id()));
     let path = session.root().join(file);
@@ -184,13 +183,13 @@ fn file_job(
     {
         let stored = Some(Arc::new(stored));
         let expected = Expected { stored, ..expected_of(session, skill, keep, candidates) };
-        return Ok(job(Origin::Store, expected));
+        return job(Origin::Store, expected);
     }
     let expected = match &skill.keep {
         Some(keep) => expected_of(session, skill, keep, candidates),
         None => file_expected(session, skill, candidates),
     };
-    Ok(job(Origin::File(path), expected))
+    job(Origin::File(path), expected)
 }
 
 /// Asks the registry of a skill that is read from a file whose keys are its own, and which of them
