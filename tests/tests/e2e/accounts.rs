@@ -75,7 +75,7 @@ fn an_owner_is_added_publishes_and_is_removed_and_the_last_one_stays() {
     let last = bob.run(&["owner", "remove", "waitlist", "bob", "--json"]).ended_with(1);
     assert_eq!(last.error_code(), "last_owner");
     let absent = reader.run(&["owner", "list", "nothing", "--json"]).ended_with(1);
-    assert_eq!(absent.error_code(), "not_found");
+    assert_eq!(absent.error_code(), "skill_not_found");
 }
 
 #[test]
