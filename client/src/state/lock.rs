@@ -73,10 +73,9 @@ pub(super) fn lock_file(path: &Path, patience: Duration) -> Result<ProjectLock, 
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
     // Only those who wait read it: that it could not be written is no reason to stop.
-    let _ = file
-        .set_len(0)
-        .and_then(|()| file.rewind())
-        .and_then(|()| writeln!(file, "{}", std::process::id()));
+    // As wide as the longest, so that nothing of the one before is left: to cut a file short costs
+    // more than all else that a lock does.
+    let _ = file.rewind().and_then(|()| writeln!(file, "{:<10}", std::process::id()));
     Ok(ProjectLock { _file: file })
 }
 
