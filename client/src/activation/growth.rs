@@ -18,13 +18,20 @@ const ALLOWED_TOOLS: &str = "allowed-tools";
 ///
 /// What became less, or changed without running anything else, is not told.
 pub fn growth(approved: &Manifest, offered: &Manifest) -> Vec<String> {
+    let mut lines = widening(approved, offered);
+    contents(approved, offered, &mut lines);
+    lines
+}
+
+/// The part of [`growth`] with which a skill may do what it might not before: all of it but other
+/// bytes in a file that ran already.
+pub fn widening(approved: &Manifest, offered: &Manifest) -> Vec<String> {
     let mut lines = Vec::new();
     programs(approved, offered, &mut lines);
     tools(approved, offered, &mut lines);
     scripts(approved, offered, &mut lines);
     requirements(approved, offered, &mut lines);
     executables(approved, offered, &mut lines);
-    contents(approved, offered, &mut lines);
     let before = allowed_tools(approved);
     for tool in allowed_tools(offered).difference(&before) {
         lines.push(format!("allowed tool `{}` is new", escape_whole(tool)));

@@ -11,7 +11,7 @@ mod tests;
 
 pub use check::{check, check_with, intact_tree, intact_tree_at};
 pub use describe::{describe, run_line};
-pub use growth::growth;
+pub use growth::{growth, widening};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

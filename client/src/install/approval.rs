@@ -1,12 +1,13 @@
 //! What has to be approved before agents see a skill.
 
 use skillpkg_schema::ContentAddress;
+use skillpkg_store::content::Stored;
 
 use super::attend::{Approval, Attendant};
 use super::prepare::{Prepared, stored};
 use super::session::Session;
 use super::source::Job;
-use crate::activation::{describe, growth};
+use crate::activation::{describe, growth, widening};
 use crate::state::{Provenance, Signers};
 use crate::{Error, Kind};
 
@@ -23,17 +24,20 @@ pub(super) fn ask(
     attendant: &mut dyn Attendant,
 ) -> Result<(), Error> {
     let mut questions = Vec::new();
-    let mut grows = false;
+    let mut widens = false;
     for (job, one) in jobs.iter().zip(prepared) {
         let Some(checked) = &one.checked else { continue };
         if session.state.is_approved(&one.address)? {
             continue;
         }
-        let adds = added(session, signers, job, one)?;
-        if adds.as_ref().is_some_and(Vec::is_empty) {
-            continue;
-        }
-        grows |= adds.is_some();
+        let adds = match added(session, signers, job, one)? {
+            Some(added) if added.told.is_empty() => continue,
+            Some(added) => {
+                widens |= added.widens;
+                Some(added.told)
+            }
+            None => None,
+        };
         let (name, version) = (one.manifest.name.clone(), one.manifest.version.clone());
         let runs_anything = !one.manifest.tools.is_empty() || !one.manifest.scripts.is_empty();
         questions.push(Approval { name, version, runs: describe(checked), runs_anything, adds });
@@ -43,7 +47,7 @@ pub(super) fn ask(
     }
     let options = session.options;
     let is_given = if is_update {
-        options.accept_permissions || (options.approve && !grows)
+        options.accept_permissions || (options.approve && !widens)
     } else {
         options.approve
     };
@@ -60,6 +64,15 @@ pub(super) fn ask(
     Err(Error::new(Kind::Refused, "permission_denied", message))
 }
 
+/// What a snapshot adds to the one that was approved before.
+struct Added {
+    /// All of it; safe to print.
+    told: Vec<String>,
+    /// Whether it may do what the one before might not. Other content of what ran already needs a
+    /// yes like any other; this needs one of its own.
+    widens: bool,
+}
+
 /// What a snapshot adds to the one of its name that is active, else to the one that was approved
 /// last; [`None`] where there is neither, or where nobody knows any more what that one ran.
 ///
@@ -70,7 +83,7 @@ fn added(
     signers: &Signers,
     job: &Job,
     prepared: &Prepared,
-) -> Result<Option<Vec<String>>, Error> {
+) -> Result<Option<Added>, Error> {
     let (state, name) = (&session.state, &prepared.manifest.name);
     let registry = job.registry();
     let Some(pinned) = signers.pinned(registry, name) else { return Ok(None) };
@@ -85,5 +98,8 @@ fn added(
     };
     let Some((approved, _)) = approved else { return Ok(None) };
     let approved = stored(&session.store, &approved)?;
-    Ok(approved.map(|approved| growth(&approved.manifest, &prepared.manifest)))
+    Ok(approved.map(|Stored { manifest: approved, .. }| Added {
+        told: growth(&approved, &prepared.manifest),
+        widens: !widening(&approved, &prepared.manifest).is_empty(),
+    }))
 }
