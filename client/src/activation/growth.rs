@@ -5,26 +5,30 @@ use std::collections::BTreeSet;
 use skillpkg_schema::Manifest;
 use skillpkg_schema::diagnostic::escape_whole;
 use skillpkg_schema::manifest::{Mode, ToolEntry};
+use skillpkg_schema::skill::Dialect;
 
 use super::describe::run_line;
-use super::running::running;
+use super::running::{running, runs_a_file};
 
+/// The file that is read to a model.
+const SKILL_FILE: &str = "SKILL.md";
 /// The frontmatter key with which an Agent Skill asks for tools of its host.
 const ALLOWED_TOOLS: &str = "allowed-tools";
 
 /// What an update would add to what was approved before: programs, tools, changed run lines,
-/// scripts, permissions, bounds, requirements, executable files, other bytes in a file that runs;
-/// empty where nothing grows.
+/// scripts, permissions, bounds, requirements, executable files, other bytes in a file that runs or
+/// that what runs may load; empty where nothing grows.
 ///
 /// What became less, or changed without running anything else, is not told.
 pub fn growth(approved: &Manifest, offered: &Manifest) -> Vec<String> {
     let mut lines = widening(approved, offered);
     contents(approved, offered, &mut lines);
+    beside(approved, offered, &mut lines);
     lines
 }
 
 /// The part of [`growth`] with which a skill may do what it might not before: all of it but other
-/// bytes in a file that ran already.
+/// bytes in a file that ran already or lies beside one.
 pub fn widening(approved: &Manifest, offered: &Manifest) -> Vec<String> {
     let mut lines = Vec::new();
     programs(approved, offered, &mut lines);
@@ -169,6 +173,65 @@ fn contents(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
             Some(_) => {}
         }
     }
+}
+
+/// How many changed files beside what runs are named.
+const MOST_NAMED: usize = 8;
+
+/// Files that what ran already, and runs on, may load. Nobody can tell which it does, so that all
+/// that are new or changed are told, in one line: in an Agent Skill those beneath `scripts/`, in
+/// another all but `SKILL.md`, which holds the prose.
+fn beside(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
+    let whose = stays(approved, offered);
+    if whose.is_empty() {
+        return;
+    }
+    let told: BTreeSet<&str> =
+        running(offered).into_iter().map(|(file, _)| file.path.as_str()).collect();
+    let may_be_loaded = |path: &str| match offered.dialect {
+        Dialect::Agent => path.starts_with("scripts/"),
+        Dialect::Hard => path != SKILL_FILE,
+    };
+    let changed: Vec<String> = offered
+        .files
+        .iter()
+        .filter(|file| may_be_loaded(file.path.as_str()) && !told.contains(file.path.as_str()))
+        .filter(|file| {
+            let known = approved.file(file.path.as_str());
+            known.is_none_or(|known| known.sha256 != file.sha256)
+        })
+        .map(|file| format!("`{}`", escape_whole(file.path.as_str())))
+        .collect();
+    if changed.is_empty() {
+        return;
+    }
+    let files = if changed.len() == 1 { "file" } else { "files" };
+    let more = match changed.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let named: Vec<&str> = changed.iter().take(MOST_NAMED).map(String::as_str).collect();
+    lines.push(format!(
+        "{} {files} beside {} changed: {}{more}",
+        changed.len(),
+        whose.join(", "),
+        named.join(", ")
+    ));
+}
+
+/// What runs a file of the skill and was approved as it is, in words: scripts, and tools whose run
+/// line names a file.
+fn stays(approved: &Manifest, offered: &Manifest) -> Vec<String> {
+    let scripts = offered.scripts.iter().filter(|script| {
+        let known = approved.scripts.iter().find(|known| known.name == script.name);
+        known.is_some_and(|known| known.path == script.path && known.contract == script.contract)
+    });
+    let tools = offered.tools.iter().filter(|tool| {
+        approved.tools.iter().any(|known| known.id == tool.id && known.run == tool.run)
+            && runs_a_file(offered, tool)
+    });
+    let scripts = scripts.map(|script| format!("script `{}`", escape_whole(&script.name)));
+    scripts.chain(tools.map(|tool| format!("tool `{}`", escape_whole(&tool.id)))).collect()
 }
 
 /// The tools of its host that an Agent Skill asks for: words, or patterns with their parentheses.

@@ -28,6 +28,13 @@ pub(super) fn running(manifest: &Manifest) -> Vec<(&FileEntry, String)> {
     files.collect()
 }
 
+/// Whether a tool's run line names a file of the skill or a directory above one.
+pub(super) fn runs_a_file(manifest: &Manifest, tool: &ToolEntry) -> bool {
+    let paths = named(tool);
+    let is_named = |path: &str| above(path).any(|path| paths.iter().any(|one| one == path));
+    manifest.files.iter().any(|file| is_named(file.path.as_str()))
+}
+
 /// A path and each directory above it.
 fn above(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(above, _)| above))

@@ -272,7 +272,7 @@ fn the_same_run_line_with_other_values_allowed_is_growth_and_another_wording_is_
 }
 
 #[test]
-fn other_bytes_in_a_file_that_runs_are_growth_and_in_another_file_are_not() {
+fn other_bytes_in_a_file_that_runs_or_beside_it_are_growth() {
     let file = |path: &str, mode: &str, digest: &str| {
         serde_json::json!({ "path": path, "mode": mode, "size": 1,
             "sha256": digest.repeat(64), "blake3": digest.repeat(64) })
@@ -305,11 +305,67 @@ fn other_bytes_in_a_file_that_runs_are_growth_and_in_another_file_are_not() {
         ("scripts/s", Some("`scripts/s`, which script `s` runs, has other content")),
         ("tool", Some("`tool`, which is executable, has other content")),
         ("SKILL.md", None),
-        ("notes.md", None),
+        (
+            "notes.md",
+            Some(
+                "1 file beside script `s`, tool `access`, tool `shell`, tool `space`, tool \
+                 `chosen` changed: `notes.md`",
+            ),
+        ),
     ] {
         let lines = growth(&approved, &with(path));
         assert_eq!(lines.iter().map(String::as_str).collect::<Vec<_>>(), Vec::from_iter(told));
     }
+}
+
+#[test]
+fn files_that_a_script_may_load_are_told_in_one_line_and_add_nothing_that_a_skill_may_do() {
+    let manifest = |dialect: &str, script: serde_json::Value, changed: &[&str]| {
+        let kept = ["SKILL.md", "lib/a.py", "notes.md", "scripts/s", "scripts/util.py"];
+        let paths: std::collections::BTreeSet<&str> = kept.iter().chain(changed).copied().collect();
+        let file = |path: &&str| {
+            let digest = if changed.contains(path) { "1" } else { "0" }.repeat(64);
+            serde_json::json!({ "path": path, "mode": "644", "size": 1,
+                "sha256": digest, "blake3": digest })
+        };
+        let files: Vec<_> = paths.iter().map(file).collect();
+        manifest(&serde_json::json!({ "dialect": dialect, "files": files, "scripts": [script] }))
+    };
+    let s = || script("s", "python", true);
+    let many: Vec<String> = (0..9).map(|number| format!("lib/{number}.py")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    for (dialect, changed, told) in [
+        ("hard", vec!["SKILL.md"], None),
+        ("agent", vec!["SKILL.md", "lib/a.py", "notes.md"], None),
+        (
+            "agent",
+            vec!["scripts/util.py"],
+            Some("1 file beside script `s` changed: `scripts/util.py`"),
+        ),
+        (
+            "hard",
+            vec!["lib/a.py", "scripts/new.py", "notes.md"],
+            Some("3 files beside script `s` changed: `lib/a.py`, `notes.md`, `scripts/new.py`"),
+        ),
+        (
+            "hard",
+            many,
+            Some(
+                "9 files beside script `s` changed: `lib/0.py`, `lib/1.py`, `lib/2.py`, \
+                 `lib/3.py`, `lib/4.py`, `lib/5.py`, `lib/6.py`, `lib/7.py` and 1 more",
+            ),
+        ),
+    ] {
+        let (before, after) = (manifest(dialect, s(), &[]), manifest(dialect, s(), &changed));
+        let lines = growth(&before, &after);
+        assert_eq!(lines.iter().map(String::as_str).collect::<Vec<_>>(), Vec::from_iter(told));
+        assert_eq!(widening(&before, &after), Vec::<String>::new());
+    }
+    // One that takes other arguments is another script, which is told by itself.
+    let mut other = s();
+    other["contract"] = "{\"type\":\"object\"}".into();
+    let after = manifest("hard", other, &["lib/a.py"]);
+    assert_eq!(growth(&manifest("hard", s(), &[]), &after), ["script `s` takes other arguments"]);
 }
 
 #[test]
