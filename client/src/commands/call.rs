@@ -111,6 +111,10 @@ impl Permission for Asking {
         let permitted = request.approved || self.yes || self.asks(request);
         Box::pin(ready(permitted))
     }
+
+    fn notice(&self, notice: &str) {
+        self.output.warn(notice);
+    }
 }
 
 impl Asking {
@@ -178,9 +182,6 @@ async fn told_to_end() {
 }
 
 fn tell(output: Output, outcome: &CallOutcome) -> Result<u8, Error> {
-    for notice in &outcome.notices {
-        output.warn(notice);
-    }
     output.json(&Shape {
         exit: outcome.exit,
         stdout: String::from_utf8_lossy(&outcome.stdout).into_owned(),

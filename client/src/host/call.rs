@@ -93,6 +93,7 @@ impl Host {
             CallError::arguments("run_empty", format!("`{}` runs nothing", escape(id)))
         })?;
         let program = self.program(snapshot, name, place.path(), &mut notices)?;
+        tell(&notices, permission);
         let arguments: Vec<OsString> = words.iter().map(OsString::from).collect();
         let spawn = Spawn {
             program: &program,
@@ -160,6 +161,7 @@ impl Host {
         );
         ask(&request, permission).await?;
         let (place, notices) = self.workplace(snapshot).await?;
+        tell(&notices, permission);
         let script = &moved(script, &snapshot.tree, place.path());
         let context = RunContext {
             script,
@@ -184,6 +186,13 @@ impl Host {
                 Error::new(Kind::Failed, "store_failed", format!("the re-hash was lost: {error}"))
             },
         )?
+    }
+}
+
+/// Tells what is worth telling before anything starts: what runs may never end, or fail.
+fn tell(notices: &[String], permission: &dyn Permission) {
+    for notice in notices {
+        permission.notice(notice);
     }
 }
 

@@ -40,6 +40,13 @@ pub struct PermissionRequest {
 pub trait Permission: Send + Sync {
     /// Whether the call may be made.
     fn permits<'a>(&'a self, request: &'a PermissionRequest) -> BoxFuture<'a, bool>;
+
+    /// Takes notice, just before a permitted call starts, of what is worth telling about it: what
+    /// had to be put right in the snapshot, say. A sentence; safe to print. The same ones are in
+    /// [`CallOutcome::notices`](super::CallOutcome::notices), which a call that fails has none of.
+    fn notice(&self, notice: &str) {
+        let _ = notice;
+    }
 }
 
 impl<F> Permission for F

@@ -86,6 +86,23 @@ fn a_tool_runs_as_argv_and_its_streams_and_exit_code_pass_through() {
 }
 
 #[test]
+fn what_was_put_right_is_told_before_the_program_says_anything() {
+    let context = TestContext::new();
+    let handle = "echo talk >&2; exit 7";
+    let machine = Skill { handle, ..Skill::SMALL }.active(&context);
+    for more in [&[][..], &["--json"]] {
+        overwrite(&tree(&machine).join("handle.sh"), "echo planted >&2");
+        let arguments = [&["call", "waitlist", "go", "word=x"], more].concat();
+        let answer = machine.run(&arguments).ended_with(7);
+        let mut lines = answer.stderr.lines();
+        let told = lines.next().unwrap_or_default();
+        assert!(told.contains("`handle.sh` was changed"), "{}", answer.stderr);
+        assert_eq!(lines.next(), more.is_empty().then_some("talk"));
+        assert_eq!(lines.next(), None);
+    }
+}
+
+#[test]
 fn a_script_gets_exactly_the_effective_json_from_words_and_from_stdin() {
     let context = TestContext::new();
     let machine = Skill::SMALL.active(&context);
