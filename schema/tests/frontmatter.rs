@@ -135,6 +135,82 @@ fn flow_collections_over_several_lines_are_read() {
 }
 
 #[test]
+fn values_that_go_on_at_the_margin_are_read_with_a_warning() {
+    for (lines, line, key, expected) in [
+        ("metadata: {\n  \"x\": {\"a\": [\"b\"]}\n}", 6, "metadata", json!({"x": {"a": ["b"]}})),
+        (
+            "metadata: {\n\"x\": {\n\"a\": \"b: }\"\n}\n}",
+            5,
+            "metadata",
+            json!({"x": {"a": "b: }"}}),
+        ),
+        ("allowed-tools: [\nRead,\nBash\n]", 5, "allowed-tools", json!(["Read", "Bash"])),
+        ("compatibility: \"needs git\nand jq\"", 5, "compatibility", json!("needs git and jq")),
+    ] {
+        let file = read(&format!("name: a\ndescription: d\n{lines}\nlicense: MIT"));
+        assert_eq!(file.metadata[key], expected, "{lines}");
+        assert_eq!(file.license.as_deref(), Some("MIT"), "{lines}");
+        assert_eq!(codes(&file), ["frontmatter_indentation"], "{lines}");
+        assert_eq!(file.warnings[0].line, Some(line), "{lines}");
+    }
+    let both = read("name: a\ndescription: Use when: x\nmetadata: {\n\"a\": [\"b\"]\n}");
+    assert_eq!(both.description, "Use when: x");
+    assert_eq!(both.metadata["metadata"], json!({"a": ["b"]}));
+    assert_eq!(codes(&both), ["frontmatter_indentation", "frontmatter_verbatim"]);
+}
+
+#[test]
+fn a_fault_in_a_line_that_was_moved_is_told_at_its_place() {
+    let source = "---\nname: a\ndescription: d\nm: {\nx: [1],\nx: 2\n}\n---\nbody\n";
+    let faults = parse(source.as_bytes(), "SKILL.md").unwrap_err();
+    let fault = faults.first();
+    assert_eq!(fault.message, "the key `x` stands twice");
+    assert_eq!((fault.line, fault.column), (Some(6), Some(1)));
+}
+
+#[test]
+fn a_description_that_starts_with_a_number_sign_and_a_word_is_kept() {
+    for value in ["#1 in tests", "#hashtag", "#été # later"] {
+        let expected = (value.to_owned(), vec!["frontmatter_comment".to_owned()]);
+        assert_eq!(described(value), expected, "{value}");
+    }
+    assert_eq!(described("# a remark\n  text").0, "text");
+    for value in ["# a remark", "#", "## Heading", ""] {
+        let source = format!("---\nname: a\ndescription: {value}\n---\nbody\n");
+        let faults = parse(source.as_bytes(), "SKILL.md").unwrap_err();
+        assert_eq!(faults.first().code, "description_missing", "{value}");
+    }
+}
+
+#[test]
+fn a_license_or_version_of_an_agent_skill_that_is_no_text_is_kept_as_metadata() {
+    for (line, key, expected) in [
+        ("license: [MIT, Apache-2.0]", "license", json!(["MIT", "Apache-2.0"])),
+        ("license:\n  name: MIT", "license", json!({"name": "MIT"})),
+        ("version: {major: 1}", "version", json!({"major": "1"})),
+    ] {
+        let file = read(&format!("name: a\ndescription: d\n{line}"));
+        assert_eq!((&file.license, &file.version), (&None, &None), "{line}");
+        assert_eq!(file.metadata[key], expected, "{line}");
+        assert_eq!(codes(&file), ["frontmatter_not_text"], "{line}");
+        let source = format!("---\nskill: a\ndescription: d\n{line}\n---\nbody\n");
+        let faults = parse(source.as_bytes(), "SKILL.md").unwrap_err();
+        assert_eq!(faults.first().code, "frontmatter_not_text", "{line}");
+    }
+}
+
+#[test]
+fn frontmatter_that_is_not_at_the_top_is_told_by_its_line() {
+    for (before, line) in [("\n\n", 3), ("<!-- by: me -->\n", 2), (" ", 1), ("```yaml\n", 2)] {
+        let source = format!("{before}---\nname: a\ndescription: d\n---\nbody\n");
+        let hint = parse(source.as_bytes(), "f").unwrap_err().first().hint.clone().unwrap();
+        assert!(hint.contains(&format!("the `---` of line {line}")), "{hint}");
+    }
+    let hint = parse(b"# a\n\n---\n\nb\n", "f").unwrap_err().first().hint.clone().unwrap();
+    assert!(hint.starts_with("start the file with"), "{hint}");
+}
+
+#[test]
 fn what_has_two_readings_is_refused() {
     for frontmatter in [
         "name: a\ndescription: d\nname: b",

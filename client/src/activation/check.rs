@@ -30,7 +30,7 @@ pub fn check_with(
 ) -> Result<Checked, Error> {
     let (tree, repaired) = intact_tree(store, manifest)?;
     derived_again(store, manifest)?;
-    let mut missing = requirement::unmet(&manifest.requires, settings);
+    let mut missing = requirement::unmet(manifest, settings);
     let mut warnings = Vec::new();
     let programs = programs(manifest, &tree, settings, &mut missing, &mut warnings);
     let found = find_runners(manifest, &tree, runners, &mut missing)?;

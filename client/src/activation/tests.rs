@@ -115,14 +115,19 @@ fn every_unmet_requirement_is_told() {
         env: vec!["SET".to_owned(), "UNSET".to_owned()],
         os: vec!["plan9".to_owned()],
     };
-    let unmet = requirement::unmet(&requires, &settings(&[("SET", "1")]));
+    let of = |requires| Manifest { requires, ..manifest(&serde_json::json!({})) };
+    let unmet = requirement::unmet(&of(requires), &settings(&[("SET", "1")]));
     let codes: Vec<&str> = unmet.iter().map(|one| one.code.as_str()).collect();
     assert_eq!(
         codes,
         ["program_missing", "program_missing", "requirement_missing", "requirement_missing"]
     );
     let here = Requires { os: vec![std::env::consts::OS.to_owned()], ..Requires::default() };
-    assert!(requirement::unmet(&here, &settings(&[("SET", "1")])).is_empty());
+    let named = format!("`{}`", of(Requires::default()).name);
+    for one in &unmet {
+        assert!(one.message.contains(&named), "{}", one.message);
+    }
+    assert!(requirement::unmet(&of(here), &settings(&[("SET", "1")])).is_empty());
 }
 
 #[test]

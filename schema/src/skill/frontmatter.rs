@@ -15,6 +15,8 @@ use crate::version::Version;
 const MAX_BYTES: usize = 128 * 1024;
 /// Most characters of a description by the Agent Skills specification.
 const MAX_DESCRIPTION: usize = 1024;
+/// Most lines at the start of a file among which misplaced frontmatter is looked for.
+const MOST_BEFORE: usize = 50;
 /// The keys that have a field of their own; the others are kept as they are.
 const FIELDS: [&str; 6] = ["skill", "name", "description", "license", "version", "includes"];
 
@@ -46,13 +48,7 @@ pub(super) fn divide(text: &str) -> Result<Parts<'_>, Diagnostic> {
     let is_fence = |line: &str| line.trim_end() == "---";
     let mut lines = text.split_inclusive('\n');
     let Some(first) = lines.next().filter(|line| is_fence(line)) else {
-        return Err(Diagnostic::error(
-            "frontmatter_missing",
-            "there is no frontmatter: the first line is not `---`",
-        )
-        .at_line(1)
-        .at_column(1)
-        .with_hint("start the file with `---`, `name: …`, `description: …` and `---`, each on its own line"));
+        return Err(missing(text));
     };
     let start = first.len();
     let mut end = start;
@@ -71,6 +67,31 @@ pub(super) fn divide(text: &str) -> Result<Parts<'_>, Diagnostic> {
     .at_line(1)
     .at_column(1)
     .with_hint("close it with a line that is `---` alone"))
+}
+
+/// The file that starts otherwise than with `---`.
+fn missing(text: &str) -> Diagnostic {
+    let mut lines = text.lines().take(MOST_BEFORE).enumerate();
+    let late = lines.find(|(_, line)| line.trim() == "---").map(|(at, _)| at + 1);
+    let follows = late.and_then(|line| text.lines().nth(line)).unwrap_or_default();
+    let is_frontmatter = KNOWN.iter().any(|key| {
+        follows
+            .trim_start()
+            .strip_prefix(key)
+            .is_some_and(|rest| rest.trim_start().starts_with(':'))
+    });
+    let hint = match late.filter(|_| is_frontmatter) {
+        Some(line) => {
+            format!("take out what stands before the `---` of line {line}, white space too")
+        }
+        None => {
+            "start the file with `---`, `name: …`, `description: …` and `---`, each on its own \
+                 line"
+                .to_owned()
+        }
+    };
+    let message = "there is no frontmatter: the first line is not `---`";
+    Diagnostic::error("frontmatter_missing", message).at_line(1).at_column(1).with_hint(hint)
 }
 
 /// Reads what stands between the `---` lines; [`None`] where an error was added.
@@ -92,9 +113,10 @@ pub(super) fn read(
         return None;
     }
     let members = members::read(text, report)?;
+    let dialect = dialect(&members);
     let metadata: Map<String, JsonValue> = members
         .iter()
-        .filter(|member| !FIELDS.contains(&member.key.as_str()))
+        .filter(|member| !is_field(member, dialect))
         .map(|member| (member.key.clone(), json(&member.value)))
         .collect();
     for member in &members {
@@ -102,9 +124,9 @@ pub(super) fn read(
             report.at(member.place, unknown_key(&member.key));
         }
     }
-    let (dialect, name) = name(&members, report);
+    let name = name(&members, report);
     let description = description(&members, report);
-    let license = text_of(&members, "license", report);
+    let license = lenient_text_of(&members, "license", dialect, report);
     let version = version(&members, dialect, report);
     warn_of_what_is_not_published(&members, name.as_deref(), version.as_deref(), report);
     let includes = find(&members, "includes").map(|member| includes::read(member, report));
@@ -121,6 +143,21 @@ pub(super) fn read(
         includes,
         metadata,
     })
+}
+
+fn dialect(members: &[Member]) -> Dialect {
+    if find(members, "skill").is_some() { Dialect::Hard } else { Dialect::Agent }
+}
+
+/// Whether the member has a field of its own, and is no metadata.
+fn is_field(member: &Member, dialect: Dialect) -> bool {
+    FIELDS.contains(&member.key.as_str()) && !is_foreign(member, dialect)
+}
+
+/// Whether an Agent Skill says something of its own under a key that agents do not read.
+fn is_foreign(member: &Member, dialect: Dialect) -> bool {
+    let is_text = matches!(member.value.value, Value::Text(_));
+    dialect == Dialect::Agent && matches!(member.key.as_str(), "license" | "version") && !is_text
 }
 
 fn json(node: &Node) -> JsonValue {
@@ -157,6 +194,10 @@ fn text_of(members: &[Member], key: &str, report: &mut Report<'_>) -> Option<Str
                 Diagnostic::error(
                     "frontmatter_not_text",
                     format!("`{key}` is a list or a mapping; a text was expected"),
+                )
+                .with_hint(
+                    "write it as one text, in quotes where it starts with `[` or `{`, or on \
+                     indented lines under `key: >`",
                 ),
             );
             None
@@ -164,11 +205,31 @@ fn text_of(members: &[Member], key: &str, report: &mut Report<'_>) -> Option<Str
     }
 }
 
-fn name(members: &[Member], report: &mut Report<'_>) -> (Dialect, Option<String>) {
+/// What [`text_of`] answers; what an Agent Skill has there instead of a text stays metadata.
+fn lenient_text_of(
+    members: &[Member],
+    key: &str,
+    dialect: Dialect,
+    report: &mut Report<'_>,
+) -> Option<String> {
+    let Some(member) = find(members, key).filter(|member| is_foreign(member, dialect)) else {
+        return text_of(members, key, report);
+    };
+    report.at(
+        member.value.place,
+        Diagnostic::warning(
+            "frontmatter_not_text",
+            format!("`{key}` is a list or a mapping and not a text; it is kept as metadata"),
+        )
+        .with_hint("write it as one text"),
+    );
+    None
+}
+
+fn name(members: &[Member], report: &mut Report<'_>) -> Option<String> {
     let place = |key| find(members, key).map(|member| member.value.place);
     let skill = text_of(members, "skill", report);
     let name = text_of(members, "name", report);
-    let dialect = if find(members, "skill").is_some() { Dialect::Hard } else { Dialect::Agent };
     if let (Some(skill), Some(name), Some(place)) = (&skill, &name, place("name"))
         && skill != name
     {
@@ -200,7 +261,7 @@ fn name(members: &[Member], report: &mut Report<'_>) -> (Dialect, Option<String>
             })),
         );
     }
-    (dialect, given)
+    given
 }
 
 /// A name or a version that parses here and is refused where it is published.
@@ -261,7 +322,7 @@ fn description(members: &[Member], report: &mut Report<'_>) -> Option<String> {
 
 /// `version` or `metadata.version`; where both stand and differ, the dialect's own one.
 fn version(members: &[Member], dialect: Dialect, report: &mut Report<'_>) -> Option<String> {
-    let top = text_of(members, "version", report);
+    let top = lenient_text_of(members, "version", dialect, report);
     let nested = match find(members, "metadata").map(|member| &member.value.value) {
         Some(Value::Map(members)) => match find(members, "version") {
             Some(Member { value: Node { value: Value::Text(text), .. }, .. }) => {

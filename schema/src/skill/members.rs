@@ -1,8 +1,9 @@
 //! The keys and values of frontmatter, as YAML or, where that fails, as prose has them.
 
-use super::repair::{quote, repair};
+use super::continuation::{self, Continued};
+use super::repair::{Repair, quote, repair};
 use super::report::{Place, Report};
-use super::yaml::{self, Cut, Member, Node, Value};
+use super::yaml::{self, Cut, Member, Node, Value, YamlError};
 use crate::diagnostic::{Diagnostic, escape};
 
 /// Every key that one of the dialects knows.
@@ -20,13 +21,7 @@ pub(super) const KNOWN: [&str; 9] = [
 
 /// The keys and values, those lines taken verbatim that are not YAML as they stand.
 pub(super) fn read(text: &str, report: &mut Report<'_>) -> Option<Vec<Member>> {
-    let (read, repairs) = match yaml::read(text) {
-        Err(error) if error.reason.may_be_prose() => {
-            let (repaired, repairs) = repair(text);
-            (yaml::read(&repaired), repairs)
-        }
-        read => (read, Vec::new()),
-    };
+    let Attempt { read, repairs, continued } = attempt(text);
     let (mut members, cuts) = match read {
         Ok(read) => read,
         Err(error) => {
@@ -41,6 +36,18 @@ pub(super) fn read(text: &str, report: &mut Report<'_>) -> Option<Vec<Member>> {
             return None;
         }
     };
+    for Continued { key, moved } in continued {
+        let key = key.map_or_else(String::new, |key| format!(" of `{}`", escape(&key)));
+        let line = moved.first().map_or(1, |(line, _)| *line);
+        report.at(
+            in_file(Place { line, column: 1 }),
+            Diagnostic::warning(
+                "frontmatter_indentation",
+                format!("the value{key} goes on at the margin; it was read as if it were indented"),
+            )
+            .with_hint("indent every line of it deeper than its key, the last one too"),
+        );
+    }
     for repair in repairs {
         let key = repair.key.map_or_else(String::new, |key| format!(" of `{}`", escape(&key)));
         report.at(
@@ -69,6 +76,49 @@ pub(super) fn read(text: &str, report: &mut Report<'_>) -> Option<Vec<Member>> {
         shift(member);
     }
     Some(members)
+}
+
+/// What reading made of frontmatter, and what was read otherwise than YAML has it.
+struct Attempt {
+    read: Result<(Vec<Member>, Vec<Cut>), YamlError>,
+    repairs: Vec<Repair>,
+    continued: Vec<Continued>,
+}
+
+/// Reads `text` as YAML; where it is none, with the values indented that go on at the margin; else
+/// with values taken verbatim as well.
+fn attempt(text: &str) -> Attempt {
+    let (repairs, continued) = (Vec::new(), Vec::new());
+    let read = yaml::read(text);
+    if !may_be_prose(&read) {
+        return Attempt { read, repairs, continued };
+    }
+    let (indented, continued) = continuation::indent(text);
+    if !continued.is_empty() {
+        let read = yaml::read(&indented);
+        if !may_be_prose(&read) {
+            return Attempt {
+                read: read.map_err(|error| moved_back(error, &continued)),
+                repairs,
+                continued,
+            };
+        }
+    }
+    let (repaired, repairs) = repair(&indented);
+    let read = yaml::read(&repaired).map_err(|error| moved_back(error, &continued));
+    Attempt { read, repairs, continued }
+}
+
+fn may_be_prose<T>(read: &Result<T, YamlError>) -> bool {
+    read.as_ref().is_err_and(|error| error.reason.may_be_prose())
+}
+
+/// The error with its column as it is in the file.
+fn moved_back(mut error: YamlError, continued: &[Continued]) -> YamlError {
+    let moved = continued.iter().flat_map(|one| &one.moved);
+    let by = moved.into_iter().find(|(line, _)| *line == error.place.line).map_or(0, |(_, by)| *by);
+    error.place.column = error.place.column.saturating_sub(by).max(1);
+    error
 }
 
 /// The key of a line like `name:demo`, on line `last` of the frontmatter or above it.

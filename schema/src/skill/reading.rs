@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::content::Reference;
 use super::files::{self, Packed, PackedTree};
+use super::missing::missing_skill_file;
 use super::parse::{Located, Refused, parse_located};
 use super::report::Report;
 use super::requires::requires;
@@ -89,7 +90,7 @@ fn skill_file(tree: &dyn Tree) -> Result<Vec<u8>, Faults> {
         Some(Entry::Directory | Entry::Special) => {
             Err(refuse("skill_file_missing", "is not a file"))
         }
-        None => Err(refuse("skill_file_missing", "is not there; it is spelled just so")),
+        None => Err(missing_skill_file(tree).into()),
     }
 }
 

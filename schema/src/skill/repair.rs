@@ -38,7 +38,7 @@ pub(super) fn quote(value: &str) -> String {
     serde_json::Value::from(value).to_string()
 }
 
-fn indentation(line: &str) -> usize {
+pub(super) fn indentation(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
@@ -53,7 +53,7 @@ fn is_item(content: &str) -> bool {
 
 /// Divides `key: value` where the key is a word, a few words, or in quotes; the offset is where the
 /// value starts.
-fn key_and_value(content: &str) -> Option<(&str, usize)> {
+pub(super) fn key_and_value(content: &str) -> Option<(&str, usize)> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '$');
     let quote = content.chars().next().filter(|c| matches!(c, '"' | '\''));
     let (key, colon) = if let Some(quote) = quote {
@@ -180,7 +180,7 @@ fn verbatim(value: &str, rest: &[String], indent: usize) -> Option<String> {
 }
 
 /// `|`, `>` and their forms: what is wrong then is in the lines below.
-fn is_block_header(value: &str) -> bool {
+pub(super) fn is_block_header(value: &str) -> bool {
     let Some(rest) = value.strip_prefix(['|', '>']) else { return false };
     let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '+' || c == '-');
     rest.is_empty() || rest.trim_start().starts_with('#')

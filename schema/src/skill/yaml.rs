@@ -291,7 +291,32 @@ impl<'a> Builder<'a> {
                 self.cuts.push(Cut { place, whole: text.clone() });
             }
         }
+        if is_plain
+            && text.is_empty()
+            && let Some(whole) = self.hashed_description()
+        {
+            self.cuts.push(whole.clone());
+            return self.put(Node { place: whole.place, value: Value::Text(whole.whole) });
+        }
         self.put(Node { place, value: Value::Text(text) })
+    }
+
+    /// The description that awaits its value, where all of its line is a word behind a `#`, as in
+    /// `#1 in tests`: nobody writes a remark so.
+    fn hashed_description(&self) -> Option<Cut> {
+        let [Open::Map { key: Some(key), flow: false, .. }] = self.open.as_slice() else {
+            return None;
+        };
+        let line = self.lines.get(key.place.line.checked_sub(1)?)?;
+        let whole = line.split_once(':').map(|(_, value)| value.trim())?;
+        let word = whole.strip_prefix('#')?;
+        let is_word = word.starts_with(|c: char| c.is_alphanumeric());
+        let column =
+            line.find(whole).map(|at| line.get(..at).unwrap_or_default().chars().count())?;
+        (key.text == "description" && is_word).then(|| Cut {
+            place: Place { column: column + 1, ..key.place },
+            whole: whole.to_owned(),
+        })
     }
 
     fn put(&mut self, value: Node) -> Result<(), YamlError> {

@@ -147,11 +147,7 @@ fn skill_file(tree: &dyn Tree) -> Result<Vec<u8>, Faults> {
         Some(Entry::Directory | Entry::Special) => {
             return Err(refuse("skill_file_missing", format!("`{path}` is not a file")).into());
         }
-        None => {
-            let hint = "`skillpkg init` makes one";
-            let message = format!("there is no `{path}` in the directory");
-            return Err(refuse("skill_file_missing", message).with_hint(hint).into());
-        }
+        None => return Err(skill::missing_skill_file(tree).into()),
     }
     Ok(tree.read(path, MAX_SKILL_FILE_BYTES).map_err(|error| cannot_read(path, &error))?)
 }
