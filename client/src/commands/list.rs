@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use skillpkg::Error;
-use skillpkg::install::list;
+use skillpkg::install::{Revoked, list};
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 
 use crate::commands::attendant::Terminal;
@@ -29,6 +29,8 @@ struct Skill<'a> {
     modified: &'a [String],
     damaged: &'a [String],
     missing: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revoked: Option<&'a Revoked>,
 }
 
 #[derive(Debug, Serialize)]
@@ -53,6 +55,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
             modified: &one.modified,
             damaged: &one.damaged,
             missing: &one.missing,
+            revoked: one.revoked.as_ref(),
         })
         .collect();
     for skill in &skills {
@@ -87,6 +90,13 @@ fn line(skill: &Skill<'_>) -> String {
         if !files.is_empty() {
             parts.push(format!("{what}: {}", files.join(", ")));
         }
+    }
+    match skill.revoked {
+        Some(Revoked { signed_before: true, .. }) => {
+            parts.push("its key was revoked later".to_owned());
+        }
+        Some(_) => parts.push("its key was revoked: it is not to be trusted".to_owned()),
+        None => {}
     }
     parts.join("  ")
 }

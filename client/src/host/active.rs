@@ -46,8 +46,11 @@ impl Host {
             .find(|one| one.name.to_string() == skill)
             .or_else(|| active.iter().find(|one| one.placed_as.as_str() == skill));
         let Some(found) = found else { return Err(self.not_active(skill, &active)) };
-        check_locked(found, &self.lock_file()?)?;
-        self.snapshot(found)
+        let lock = self.lock_file()?;
+        check_locked(found, &lock)?;
+        let mut snapshot = self.snapshot(found)?;
+        snapshot.locked = lock.skill(&found.name).cloned();
+        Ok(snapshot)
     }
 
     /// The project's lockfile; an empty one where there is none.

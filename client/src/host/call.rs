@@ -181,11 +181,33 @@ impl Host {
     /// Prepares where the call runs, on a thread where that may take its time.
     async fn workplace(&self, snapshot: &Snapshot) -> Result<(Workplace, Vec<String>), Error> {
         let (store, manifest) = (self.store.clone(), snapshot.manifest.clone());
-        tokio::task::spawn_blocking(move || Workplace::prepare(&store, &manifest)).await.map_err(
-            |error| {
-                Error::new(Kind::Failed, "store_failed", format!("the re-hash was lost: {error}"))
-            },
-        )?
+        let (place, mut notices) =
+            tokio::task::spawn_blocking(move || Workplace::prepare(&store, &manifest))
+                .await
+                .map_err(|error| {
+                    let message = format!("the re-hash was lost: {error}");
+                    Error::new(Kind::Failed, "store_failed", message)
+                })??;
+        notices.extend(self.revoked(snapshot)?);
+        Ok((place, notices))
+    }
+
+    /// That the key which signed the snapshot was revoked, where this machine has learnt so and the
+    /// key signed it for nobody before.
+    fn revoked(&self, snapshot: &Snapshot) -> Result<Option<String>, Error> {
+        let Some(locked) = &snapshot.locked else { return Ok(None) };
+        let signers = self.state.signers()?;
+        let revoked = signers
+            .revocation(locked.source.registry(), &locked.name, &locked.key)
+            .filter(|revoked| !revoked.allows(&locked.address));
+        Ok(revoked.map(|revoked| {
+            format!(
+                "`{0}@{1}`: {2}; `skillpkg remove {0}` takes it away",
+                locked.name,
+                locked.version,
+                revoked.refusal()
+            )
+        }))
     }
 }
 

@@ -12,6 +12,7 @@ use skillpkg_schema::skill::{self, SkillFile};
 use skillpkg_schema::tree::Tree as _;
 use skillpkg_store::content::Store;
 
+use crate::project::Locked;
 use crate::resource::{ResourceError, ResourceFailure};
 use crate::runner::Script;
 use crate::state::Active;
@@ -24,6 +25,8 @@ pub(super) struct Snapshot {
     pub(super) tree: PathBuf,
     /// Where its programs were found when it was activated.
     pub(super) programs: BTreeMap<String, PathBuf>,
+    /// What the project's lockfile says of it, where that was read.
+    pub(super) locked: Option<Locked>,
     store: Store,
 }
 
@@ -32,6 +35,7 @@ impl Snapshot {
         Self {
             tree: store.tree_path(&manifest.address()),
             programs: active.programs.clone(),
+            locked: None,
             manifest,
             store: store.clone(),
         }

@@ -66,6 +66,11 @@ impl Index {
         Ok(Self { documents })
     }
 
+    /// Every document, and the registry it came from.
+    pub(super) fn documents(&self) -> impl Iterator<Item = (&Url, &Document)> {
+        self.documents.values().map(|(registry, document)| (registry.url(), document))
+    }
+
     /// The document of `name`, and the registry it came from.
     pub(super) fn get(&self, name: &QualifiedName) -> Option<(&Registry, &Document)> {
         self.documents.get(name).map(|(registry, document)| (registry, document))

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use serde::Serialize;
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 use skillpkg_store::content::Store;
 
@@ -16,8 +18,8 @@ use super::recover;
 use super::session::{Session, base_of, open_directory, root_of};
 use super::sync::{differences, unwanted};
 use crate::agents::Reach;
-use crate::project::Source;
-use crate::state::{Placed, Placement, State};
+use crate::project::{Locked, Source};
+use crate::state::{Placed, Placement, Signers, State};
 use crate::{Error, Settings};
 
 /// One installed skill.
@@ -40,8 +42,35 @@ pub struct Listed {
     /// What is not as it was placed and is nobody's to edit, escaped: a link that leads elsewhere,
     /// files of a tree in the store; sorted.
     pub damaged: Vec<String>,
+    /// That the key which signed it was revoked, where this machine has learnt so.
+    pub revoked: Option<Revoked>,
     /// Where nothing is and should be, escaped; `.` for a skill that was never brought here; sorted.
     pub missing: Vec<String>,
+}
+
+/// That the key which signed a skill was revoked. Texts are the registry's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Revoked {
+    /// The key.
+    pub key: KeyId,
+    /// Whose it was.
+    pub account: String,
+    /// When, RFC 3339.
+    pub when: String,
+    /// Whether the registry lists the skill among what the key signed before, so that it stays good.
+    pub signed_before: bool,
+}
+
+impl Revoked {
+    fn of(signers: &Signers, locked: &Locked) -> Option<Self> {
+        let Locked { name, source, address, key, .. } = locked;
+        signers.revocation(source.registry(), name, key).map(|revoked| Self {
+            key: revoked.key,
+            account: revoked.account.clone(),
+            when: revoked.when.clone(),
+            signed_before: revoked.allows(address),
+        })
+    }
 }
 
 /// One way in which a project is not what its files say.
@@ -91,7 +120,8 @@ pub fn list(
     for warning in &files.warnings {
         attendant.warn(&warning.to_string());
     }
-    let remembered = State::new(&settings.home).project(directory.root())?;
+    let state = State::new(&settings.home);
+    let (remembered, signers) = (state.project(directory.root())?, state.signers()?);
     // Where nothing was ever placed there may be no store yet, and none is made for a question.
     let store =
         if remembered.placed.is_empty() { None } else { Some(Store::open(&settings.home)?) };
@@ -107,6 +137,7 @@ pub fn list(
             agents: Vec::new(),
             modified: Vec::new(),
             damaged: Vec::new(),
+            revoked: Revoked::of(&signers, locked),
             missing: Vec::new(),
         };
         if let Some(store) = &store {

@@ -27,11 +27,12 @@ mod update;
 pub use add::{ARCHIVE_ENDING, Request, install};
 pub use attend::{Approval, Attendant, Progress};
 pub use goal::{Kept, Outcome, Report};
-pub use list::{Drift, Listed, drift, list, settle};
+pub use list::{Drift, Listed, Revoked, drift, list, settle};
 pub use options::Options;
 pub use pick::{PickError, pick};
 pub use remove::{activate, deactivate, remove};
 pub use sync::{Frozen, sync};
+pub(crate) use trust::{Candidate, check_file_signer};
 pub use update::update;
 
 #[cfg(test)]

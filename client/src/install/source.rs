@@ -51,10 +51,7 @@ pub(super) struct Job {
 impl Job {
     /// The registry that it comes from; [`None`] for one from a file.
     pub(super) fn registry(&self) -> Option<&Url> {
-        match &self.source {
-            Source::Registry(url) => Some(url),
-            Source::File(_) => None,
-        }
+        self.source.registry()
     }
 }
 
@@ -71,7 +68,7 @@ pub(super) async fn find(
     for (skill, stored) in goal.skills.iter().zip(read_stored(session, goal)?) {
         let mut draft = draft(session, skill, stored, signers)?;
         if let Some(job) = &mut draft {
-            ask_of_keys(session, job, attendant).await?;
+            ask_of_keys(session, job, signers, attendant).await?;
         } else {
             let name = skill.wanted.name.clone();
             let locked = session.locked_registry(&name).cloned();
@@ -84,12 +81,13 @@ pub(super) async fn find(
     } else {
         Index::ask(session.settings, &asked).await?
     };
+    session.state.learn_revocations(signers, index.documents())?;
     drafts
         .into_iter()
         .zip(&goal.skills)
         .map(|(draft, skill)| match draft {
             Some(job) => Ok(job),
-            None => from_index(session, skill, &index),
+            None => from_index(session, skill, &index, signers),
         })
         .collect()
 }
@@ -143,11 +141,12 @@ fn draft(
     let Some(key) = signers.key(&keep.key) else { return Ok(None) };
     let Some(stored) = stored else { return Ok(None) };
     let account = pinned.account.clone();
+    let known = Candidate::known(key, signers, Some(url), &keep.name);
     Ok(Some(Job {
         origin: Origin::Store,
         expected: Expected {
             stored: Some(Arc::new(stored)),
-            ..expected_of(session, skill, keep, vec![Candidate { key, account, revoked: None }])
+            ..expected_of(session, skill, keep, vec![Candidate { account, ..known }])
         },
         source: keep.source.clone(),
         log_index: keep.log_index,
@@ -165,7 +164,10 @@ fn file_job(
     stored: Option<Stored>,
     signers: &Signers,
 ) -> Job {
-    let candidates = local_keys(session, signers, &skill.wanted.name);
+    let name = &skill.wanted.name;
+    let keys = keys::vouching_for_files(session.settings, signers, name).into_iter();
+    let candidates: Vec<Candidate> =
+        keys.map(|key| Candidate::known(key, signers, None, name)).collect();
     let known = |ids: &[KeyId]| candidates.iter().any(|one| ids.contains(&one.key.id()));
     let path = session.root().join(file);
     let job = |origin, expected| Job {
@@ -198,6 +200,7 @@ fn file_job(
 async fn ask_of_keys(
     session: &Session<'_>,
     job: &mut Job,
+    signers: &Signers,
     attendant: &mut dyn Attendant,
 ) -> Result<(), Error> {
     let (settings, name) = (session.settings, &job.goal.wanted.name);
@@ -209,7 +212,8 @@ async fn ask_of_keys(
     match registry.document(name).await {
         Ok(None) => Ok(()),
         Ok(Some(document)) => {
-            let mut candidates = candidates_of(&document)?;
+            session.state.learn_revocations(signers, [(registry.url(), &document)])?;
+            let mut candidates = candidates_of(&document, registry.url(), signers)?;
             for local in std::mem::take(&mut job.expected.candidates) {
                 if !candidates.iter().any(|one| one.key == local.key) {
                     candidates.push(local);
@@ -232,25 +236,6 @@ async fn ask_of_keys(
     }
 }
 
-/// The keys that may vouch for a file of this name: those of the machine's user, those that the
-/// user trusts, and those that are pinned to the name. A key that was seen of another skill may be
-/// anybody's.
-fn local_keys(session: &Session<'_>, signers: &Signers, name: &QualifiedName) -> Vec<Candidate> {
-    let own = keys::list(&session.settings.home).map(|(keys, _)| keys).unwrap_or_default();
-    let trusted = keys::trusted(&session.settings.home).map(|(keys, _)| keys).unwrap_or_default();
-    let given = session.settings.key.as_deref().and_then(|path| keys::public_key(path).ok());
-    let mut candidates: Vec<Candidate> = Vec::new();
-    let pinned = signers.pins_of(name).flat_map(|pinned| &pinned.keys);
-    let pinned = pinned.filter_map(|id| signers.key(id));
-    let all = own.into_iter().chain(trusted).map(|key| key.public).chain(given).chain(pinned);
-    for key in all {
-        if !candidates.iter().any(|candidate| candidate.key == key) {
-            candidates.push(Candidate::local(key));
-        }
-    }
-    candidates
-}
-
 /// The ids of the keys that are said to have signed an archive.
 fn signers_of(path: &Path) -> Result<Vec<KeyId>, Error> {
     let file = crate::regular_file::open(path).map_err(|error| io_error(path, &error))?;
@@ -259,10 +244,15 @@ fn signers_of(path: &Path) -> Result<Vec<KeyId>, Error> {
     Ok(reader.envelope().key_ids().collect())
 }
 
-fn from_index(session: &Session<'_>, skill: &GoalSkill, index: &Index) -> Result<Job, Error> {
+fn from_index(
+    session: &Session<'_>,
+    skill: &GoalSkill,
+    index: &Index,
+    signers: &Signers,
+) -> Result<Job, Error> {
     let name = &skill.wanted.name;
     let Some((registry, document)) = index.get(name) else { return Err(not_asked(name)) };
-    let candidates = candidates_of(document)?;
+    let candidates = candidates_of(document, registry.url(), signers)?;
     let entry = match &skill.keep {
         Some(keep) => locked_entry(document, keep)?,
         None => pick(document, &skill.wanted.requirement)?,

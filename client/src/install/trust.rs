@@ -15,30 +15,44 @@ use crate::{Error, Kind};
 
 /// A key that may vouch for a skill, and whose it is said to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Candidate {
-    pub(super) key: PublicKey,
+pub(crate) struct Candidate {
+    pub(crate) key: PublicKey,
     /// The account that the registry names; [`None`] for a key that is known here alone.
-    pub(super) account: Option<String>,
-    /// That it was revoked, where the registry says so.
-    pub(super) revoked: Option<Revocation>,
+    pub(crate) account: Option<String>,
+    /// That it was revoked, where the registry says so or once did.
+    pub(crate) revoked: Option<Revocation>,
 }
 
 impl Candidate {
-    /// A key that is known here alone.
-    pub(super) fn local(key: PublicKey) -> Self {
-        Self { key, account: None, revoked: None }
+    /// A key that is known here, for a skill of this name and registry, or of a file: with what is
+    /// remembered of its revocation, and no account.
+    pub(crate) fn known(
+        key: PublicKey,
+        signers: &Signers,
+        registry: Option<&Url>,
+        name: &QualifiedName,
+    ) -> Self {
+        let revoked = signers.revocation(registry, name, &key.id()).cloned();
+        Self { key, account: None, revoked }
     }
 }
 
-/// The keys of a document, each of which is what its id says.
-pub(super) fn candidates_of(document: &Document) -> Result<Vec<Candidate>, Error> {
+/// The keys of a registry's document, each of which is what its id says. What is remembered of a
+/// revocation counts on where the document no longer tells of it.
+pub(super) fn candidates_of(
+    document: &Document,
+    registry: &Url,
+    signers: &Signers,
+) -> Result<Vec<Candidate>, Error> {
     document
         .keys
         .iter()
         .map(|signer| {
             let key = PublicKey::from_pem(&signer.pem).ok().filter(|key| key.id() == signer.id);
             let account = Some(signer.account.clone());
-            let revoked = Revocation::of(document, signer);
+            let remembered =
+                || signers.revocation(Some(registry), &document.name, &signer.id).cloned();
+            let revoked = Revocation::of(document, signer).or_else(remembered);
             key.map(|key| Candidate { key, account, revoked }).ok_or_else(|| {
                 let message = format!(
                     "the registry gives a key for `{}` that is not what its id {} says",
@@ -105,11 +119,7 @@ pub(super) fn vouching(
 }
 
 fn signer_revoked(name: &QualifiedName, version: &Version, revocation: &Revocation) -> Error {
-    let message = format!(
-        "`{name}@{version}`: {}, and the registry does not list it among what the key signed \
-         before",
-        revocation.reason()
-    );
+    let message = format!("`{name}@{version}`: {}", revocation.refusal());
     Error::new(Kind::Refused, "signer_revoked", message).with_hint(format!(
         "whoever made it may have a stolen key: ask the author for an archive signed with another \
          key, or take what is published: `skillpkg install {name}`"
@@ -156,10 +166,7 @@ pub(super) fn compare(
         return Ok(());
     }
     if !accept {
-        return Err(match of_account.first() {
-            Some(one) => key_changed(name, &pinned, one),
-            None => signer_changed(name, &pinned, first),
-        });
+        return Err(changed(name, &pinned, vouching, first));
     }
     let added = if known.is_empty() { of_account } else { new };
     if added.is_empty() {
@@ -181,6 +188,22 @@ pub(super) fn compare(
     }
     pin(signers, registry, name, Pinned { keys, ..pinned }, known.into_iter().chain(added));
     Ok(())
+}
+
+/// What [`compare`] says of an archive in a file that is to be installed, with nothing accepted,
+/// pinned or told.
+pub(crate) fn check_file_signer(
+    signers: &Signers,
+    name: &QualifiedName,
+    vouching: &[Candidate],
+) -> Result<(), Error> {
+    let Some(first) = vouching.first() else { return Ok(()) };
+    match pinned_before(signers, None, name, vouching) {
+        Some(pinned) if !vouching.iter().any(|one| pinned.keys.contains(&one.key.id())) => {
+            Err(changed(name, &pinned, vouching, first))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Who is pinned, as far as that counts: for an archive that comes from no registry, whoever is
@@ -227,6 +250,20 @@ fn before(pinned: &Pinned) -> String {
         (Some(account), None) => format!("`{}`", escape(account)),
         (None, Some(key)) => format!("key {}", key.short()),
         (None, None) => "nobody".to_owned(),
+    }
+}
+
+/// The refusal of those who vouch, of whom nobody is pinned.
+fn changed(
+    name: &QualifiedName,
+    pinned: &Pinned,
+    vouching: &[Candidate],
+    first: &Candidate,
+) -> Error {
+    let of_account = |one: &&Candidate| one.account.is_some() && one.account == pinned.account;
+    match vouching.iter().find(of_account) {
+        Some(one) => key_changed(name, pinned, one),
+        None => signer_changed(name, pinned, first),
     }
 }
 
@@ -350,7 +387,7 @@ mod tests {
         let name: QualifiedName = "waitlist".parse().unwrap();
         let url: Url = "http://127.0.0.1:1".parse().unwrap();
         let (mut signers, mut told) = (Signers::default(), Told::default());
-        let (ada, eve) = (candidate("ada"), Candidate::local(candidate("eve").key));
+        let (ada, eve) = (candidate("ada"), Candidate { account: None, ..candidate("eve") });
         let file = |signers: &mut Signers, who: &Candidate, accept| {
             compare(signers, None, &name, std::slice::from_ref(who), accept, &mut Told::default())
         };

@@ -1,9 +1,11 @@
 //! Signing keys on this machine: PKCS#8 PEM files, read and written by their owner alone.
 
 mod trusted;
+mod vouching;
 
 pub(crate) use trusted::UNKNOWN_KEY_HINT;
 pub use trusted::{distrust, export, trust, trusted};
+pub(crate) use vouching::vouching_for_files;
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};

@@ -75,6 +75,16 @@ pub enum Source {
     File(String),
 }
 
+impl Source {
+    /// The registry; [`None`] for an archive.
+    pub fn registry(&self) -> Option<&Url> {
+        match self {
+            Self::Registry(url) => Some(url),
+            Self::File(_) => None,
+        }
+    }
+}
+
 /// One skill that a project got: exactly one snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Locked {

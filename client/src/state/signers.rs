@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::signature::{KeyId, PublicKey};
+use skillpkg_schema::wire::Document;
 use url::Url;
 
 use super::State;
 use super::document::{Durable, Stored};
 use super::lock::{PATIENCE, lock_file};
 use crate::Error;
+use crate::revocation::Revocation;
 use crate::settings::registry_text;
 
 /// Who signed a skill when it was first seen.
@@ -54,6 +56,9 @@ pub struct Signers {
     pinned: BTreeMap<String, Pinned>,
     /// Public keys, SPKI PEM, by id.
     keys: BTreeMap<String, SignerKeyPem>,
+    /// Keys that a registry said were revoked, as [`Signers::pinned`] by registry and name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    revoked: BTreeMap<String, Vec<Revocation>>,
 }
 
 impl Signers {
@@ -77,6 +82,31 @@ impl Signers {
         let name = name.to_string();
         let is_of_it = move |key: &str| key.rsplit(' ').next() == Some(name.as_str());
         self.pinned.iter().filter(move |(key, _)| is_of_it(key)).map(|(_, pinned)| pinned)
+    }
+
+    /// That a key of a skill was revoked, where the skill's registry ever said so; for an archive
+    /// that came from none, where any registry of its name did.
+    pub(crate) fn revocation(
+        &self,
+        registry: Option<&Url>,
+        name: &QualifiedName,
+        key: &KeyId,
+    ) -> Option<&Revocation> {
+        let (exact, text) = (registry.map(|url| pin_key(Some(url), name)), name.to_string());
+        let is_of_it = |place: &str| match &exact {
+            Some(exact) => place == exact,
+            None => place.rsplit(' ').next() == Some(text.as_str()),
+        };
+        let of_it = self.revoked.iter().filter(|(place, _)| is_of_it(place));
+        of_it.flat_map(|(_, revoked)| revoked).find(|one| one.key == *key)
+    }
+
+    /// Remembers that keys of a skill were revoked. What is remembered of others stays.
+    fn revoke(&mut self, registry: &Url, name: &QualifiedName, revoked: Vec<Revocation>) {
+        let known = self.revoked.entry(pin_key(Some(registry), name)).or_default();
+        known.retain(|one| revoked.iter().all(|new| new.key != one.key));
+        known.extend(revoked);
+        known.sort_by_key(|one| one.key);
     }
 
     /// Keeps a public key.
@@ -126,6 +156,36 @@ impl State {
         Ok(())
     }
 
+    /// Remembers which keys registries say were revoked: once learnt, that counts without a network
+    /// too, and whatever the registry says later. Writes nothing where `known`, the signers as they
+    /// were read, has all of it.
+    ///
+    /// A crash leaves what was remembered before, or all of it.
+    pub(crate) fn learn_revocations<'d>(
+        &self,
+        known: &Signers,
+        documents: impl IntoIterator<Item = (&'d Url, &'d Document)>,
+    ) -> Result<(), Error> {
+        let mut learnt = Vec::new();
+        for (registry, document) in documents {
+            let name = &document.name;
+            let revoked = Revocation::all_of(document);
+            let is_known =
+                |one: &Revocation| known.revocation(Some(registry), name, &one.key) == Some(one);
+            if !revoked.iter().all(is_known) {
+                learnt.push((registry, name, revoked));
+            }
+        }
+        if learnt.is_empty() {
+            return Ok(());
+        }
+        self.change_signers(|signers| {
+            for (registry, name, revoked) in learnt {
+                signers.revoke(registry, name, revoked);
+            }
+        })
+    }
+
     fn signers_file(&self) -> Stored {
         Stored::new(self.directory.join("signers.json"))
     }
@@ -135,6 +195,13 @@ impl State {
 mod tests {
     use super::*;
     use skillpkg_schema::signature::SigningKey;
+    use skillpkg_schema::wire::SignerKey;
+
+    /// The first test key of RFC 8032.
+    const KEY: &str = "-----BEGIN PRIVATE KEY-----
+MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
+-----END PRIVATE KEY-----
+";
 
     #[test]
     fn signers_are_pinned_by_registry_and_name() {
@@ -159,6 +226,53 @@ mod tests {
         assert_eq!(signers.pins_of(&name).collect::<Vec<_>>(), [&signer]);
         let scoped = "acme/waitlist".parse().unwrap();
         assert_eq!(signers.pins_of(&scoped).count(), 0);
+    }
+
+    #[test]
+    fn a_revocation_is_remembered_for_its_skill_and_registry_and_is_never_taken_back() {
+        let home = tempfile::tempdir().unwrap();
+        let state = State::new(home.path());
+        let here: Url = "http://127.0.0.1:1/".parse().unwrap();
+        let there: Url = "http://127.0.0.1:2/".parse().unwrap();
+        let document = |name: &str, revoked: Option<&str>| Document {
+            name: name.parse().unwrap(),
+            description: String::new(),
+            private: false,
+            versions: Vec::new(),
+            keys: vec![SignerKey {
+                id: SigningKey::from_pem(KEY).unwrap().public().id(),
+                account: "ada".to_owned(),
+                pem: String::new(),
+                revoked: revoked.map(str::to_owned),
+            }],
+        };
+        let learn = |document: &Document| {
+            let known = state.signers().unwrap();
+            state.learn_revocations(&known, [(&here, document)]).unwrap();
+            state.signers().unwrap()
+        };
+        assert_eq!(learn(&document("waitlist", None)), Signers::default());
+        assert!(!home.path().join("state/signers.json").exists(), "nothing was learnt");
+        let told = document("waitlist", Some("2026-01-01T00:00:00Z"));
+        let id = told.keys[0].id;
+        let signers = learn(&told);
+        let of = |registry, name: &str| {
+            signers.revocation(registry, &name.parse().unwrap(), &id).map(|one| one.when.as_str())
+        };
+        assert_eq!(of(Some(&here), "waitlist"), Some("2026-01-01T00:00:00Z"));
+        assert_eq!(of(None, "waitlist"), Some("2026-01-01T00:00:00Z"), "of a file");
+        assert_eq!(of(Some(&there), "waitlist"), None);
+        assert_eq!(of(None, "acme/waitlist"), None);
+        assert_eq!(learn(&document("waitlist", None)), signers);
+        assert_eq!(learn(&told), signers);
+        // Whoever changed the signers meanwhile takes nothing of it away.
+        let mut changed = Signers::default();
+        changed.take_over(signers.clone(), &Signers::default());
+        state.change_signers(|now| now.take_over(changed, &Signers::default())).unwrap();
+        assert_eq!(
+            state.signers().unwrap().revocation(None, &told.name, &id),
+            signers.revocation(None, &told.name, &id)
+        );
     }
 
     #[test]

@@ -25,7 +25,7 @@ impl Verifier<'_> {
                     problems.push(problem(ProblemKind::Digest, "").with_detail(detail));
                 }
                 let vouched = self.vouched(&subject, &envelope).await?;
-                notices.extend(vouched.notice);
+                notices.extend(vouched.notices);
                 problems
                     .extend(vouched.problem.map(|found| Problem { name: name.clone(), ..found }));
             }

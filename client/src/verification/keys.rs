@@ -1,9 +1,12 @@
-//! The public keys that may vouch: those that this machine has seen or made, and, where a network
-//! may be asked, those that the registry gives.
+//! The public keys that may vouch: those that this machine knows, and, where a network may be
+//! asked, those that the registry gives.
 
 use skillpkg_schema::QualifiedName;
-use skillpkg_schema::signature::{Envelope, PublicKey};
+use skillpkg_schema::signature::{Envelope, KeyId, PublicKey};
+use skillpkg_schema::wire::Document;
 
+use super::Subject;
+use crate::install::Candidate;
 use crate::project::Source;
 use crate::registry::Registry;
 use crate::revocation::Revocation;
@@ -13,30 +16,38 @@ use crate::{Error, Settings, keys};
 
 /// The public keys that may vouch.
 #[derive(Debug)]
-pub(super) struct KeyRing {
-    signers: Signers,
+pub(super) struct KeyRing<'a> {
+    settings: &'a Settings,
+    pub(super) signers: Signers,
     own: Vec<PublicKey>,
 }
 
-impl KeyRing {
+impl<'a> KeyRing<'a> {
     /// The keys that this machine has seen or made, and those that its user trusts.
-    pub(super) fn read(settings: &Settings, state: &State) -> Result<Self, Error> {
+    pub(super) fn read(settings: &'a Settings, state: &State) -> Result<Self, Error> {
         // A key file that cannot be read is for `skillpkg keys` to tell.
         let (own, _) = keys::list(&settings.home)?;
         let (trusted, _) = keys::trusted(&settings.home)?;
         let own = own.into_iter().chain(trusted).map(|key| key.public).collect();
-        Ok(Self { signers: state.signers()?, own })
+        Ok(Self { settings, signers: state.signers()?, own })
     }
 
-    /// The keys among these that have signed the envelope, by the ids in it.
-    pub(super) fn of(&self, envelope: &Envelope) -> Vec<PublicKey> {
-        envelope
-            .key_ids()
-            .filter_map(|id| {
-                let own = self.own.iter().find(|key| key.id() == id).copied();
-                self.signers.key(&id).or(own)
-            })
-            .collect()
+    /// The keys among these that have signed the envelope, by the ids in it, and that may vouch for
+    /// the snapshot: for one that came as a file, those with which it would be installed.
+    pub(super) fn of(&self, subject: &Subject, envelope: &Envelope) -> Vec<Candidate> {
+        let of_file = subject
+            .from_file
+            .then(|| keys::vouching_for_files(self.settings, &self.signers, &subject.name));
+        let named = |id: KeyId| {
+            if let Some(keys) = &of_file {
+                return keys.iter().find(|key| key.id() == id).copied();
+            }
+            let own = self.own.iter().find(|key| key.id() == id).copied();
+            self.signers.key(&id).or(own)
+        };
+        let keys = envelope.key_ids().filter_map(named);
+        let registry = subject.source.as_ref().and_then(Source::registry);
+        keys.map(|key| Candidate::known(key, &self.signers, registry, &subject.name)).collect()
     }
 }
 
@@ -57,16 +68,18 @@ pub(super) fn registry_of(
     Registry::chosen(settings, &choice)
 }
 
-/// The keys that a registry gives for a skill, and which of them were revoked; none where it has no
-/// such skill.
-pub(super) async fn of_registry(
-    registry: &Registry,
-    name: &QualifiedName,
-) -> Result<Vec<(PublicKey, Option<Revocation>)>, Error> {
-    let Some(document) = registry.document(name).await? else { return Ok(Vec::new()) };
-    let keys = document.keys.iter().filter_map(|signer| {
-        let key = PublicKey::from_pem(&signer.pem).ok().filter(|key| key.id() == signer.id)?;
-        Some((key, Revocation::of(&document, signer)))
-    });
-    Ok(keys.collect())
+/// Adds the keys that a registry gives for a skill, and what it says of those that are known.
+pub(super) fn add_those_of(document: &Document, candidates: &mut Vec<Candidate>) {
+    for signer in &document.keys {
+        let key = PublicKey::from_pem(&signer.pem).ok().filter(|key| key.id() == signer.id);
+        let Some(key) = key else { continue };
+        let (account, revoked) = (Some(signer.account.clone()), Revocation::of(document, signer));
+        match candidates.iter_mut().find(|one| one.key == key) {
+            Some(known) => {
+                known.account = account;
+                known.revoked = revoked.or(known.revoked.take());
+            }
+            None => candidates.push(Candidate { key, account, revoked }),
+        }
+    }
 }

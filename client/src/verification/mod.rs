@@ -1,7 +1,8 @@
 //! Verification of what lies on this machine: snapshots, copies in agents' directories, archives.
 //!
 //! Everything is re-hashed by content, and signatures are checked against keys that this machine
-//! has seen, or that the registry gives.
+//! has seen, or that the registry gives; those of an archive that came as a file against the keys
+//! with which it could be installed.
 
 mod archive;
 mod copies;
@@ -66,7 +67,7 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// Which problem of its kind it is, stable and in `snake_case`, where that matters:
-    /// `signer_revoked`, `signer_unknown`.
+    /// `signer_revoked`, `signer_unknown`, `signer_changed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
 }
@@ -95,7 +96,7 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// What was wrong and is no more.
     pub repaired: Vec<Problem>,
-    /// What could not be found out, sentences that are safe to print.
+    /// What is worth telling, or could not be found out: sentences that are safe to print.
     pub notices: Vec<String>,
 }
 
@@ -215,7 +216,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// The keys that may vouch for a snapshot.
-    fn keys(&self) -> Result<KeyRing, Error> {
+    fn keys(&self) -> Result<KeyRing<'_>, Error> {
         KeyRing::read(self.settings, &self.state)
     }
 }

@@ -2,14 +2,15 @@
 
 use skillpkg_schema::ContentAddress;
 use skillpkg_schema::manifest::verify_derived;
-use skillpkg_schema::signature::{Envelope, KeyId, ReleaseError, verify_release};
+use skillpkg_schema::signature::{Envelope, PublicKey, ReleaseError, verify_release};
 use skillpkg_store::content::{Store, StoreError, Stored};
 
-use super::keys::{of_registry, registry_of};
+use super::keys::{add_those_of, registry_of};
 use super::{Problem, ProblemKind, Report, Subject, Verifier};
 use crate::Error;
+use crate::install::{Candidate, check_file_signer};
 use crate::keys::UNKNOWN_KEY_HINT;
-use crate::revocation::Revocation;
+use crate::state::Signers;
 
 impl Verifier<'_> {
     /// Verifies a snapshot, and repairs it where that is wanted.
@@ -108,38 +109,36 @@ impl Verifier<'_> {
         let vouched = self.vouched(subject, &envelope).await?;
         problems.extend(vouched.problem);
         problems.sort();
-        Ok((problems, vouched.notice.into_iter().collect()))
+        Ok((problems, vouched.notices))
     }
 
     /// Whether a known key vouches for the snapshot, and the one that the lockfile names does; else
     /// why not.
     ///
     /// Of what came as a file the registry is asked too whether the key was revoked since: no
-    /// registry took it in before that.
+    /// registry took it in before that. It is held to what an install of it is held to.
     pub(super) async fn vouched(
         &self,
         subject: &Subject,
         envelope: &Envelope,
     ) -> Result<Vouched, Error> {
-        let mut known = self.keys()?.of(envelope);
-        let mut revoked: Vec<(KeyId, Revocation)> = Vec::new();
-        let mut notice = None;
-        if (known.is_empty() || subject.from_file) && !self.settings.offline {
+        let ring = self.keys()?;
+        let mut candidates = ring.of(subject, envelope);
+        let mut unknown = None;
+        if (candidates.is_empty() || subject.from_file) && !self.settings.offline {
             // Where no registry can be asked, it stays unknown, and that is told.
             let of = subject.source.as_ref();
             if let Ok(registry) = registry_of(self.settings, &subject.name, of) {
-                match of_registry(&registry, &subject.name).await {
-                    Ok(keys) => {
-                        for (key, revocation) in keys {
-                            revoked.extend(revocation.map(|revocation| (key.id(), revocation)));
-                            if !known.contains(&key) {
-                                known.push(key);
-                            }
-                        }
+                match registry.document(&subject.name).await {
+                    Ok(None) => {}
+                    Ok(Some(document)) => {
+                        add_those_of(&document, &mut candidates);
+                        let learnt = [(registry.url(), &document)];
+                        self.state.learn_revocations(&ring.signers, learnt)?;
                     }
-                    Err(error) if known.is_empty() => return Err(error),
+                    Err(error) if candidates.is_empty() => return Err(error),
                     Err(error) => {
-                        notice = Some(format!(
+                        unknown = Some(format!(
                             "whether the key that signed `{}` was revoked is not known: {}",
                             subject.name, error.message
                         ));
@@ -147,42 +146,68 @@ impl Verifier<'_> {
                 }
             }
         }
-        let problem =
-            |detail| Problem::new(&subject.name, ProblemKind::Signature, "").with_detail(detail);
-        let Subject { name, version, address, key, .. } = subject;
-        let problem = match verify_release(envelope, name, version, address, &known) {
-            Err(error @ ReleaseError::UnknownKey(_)) => Some(Problem {
-                code: Some("signer_unknown"),
-                ..problem(format!("{error}; {UNKNOWN_KEY_HINT}"))
-            }),
-            Err(error) => Some(problem(error.to_string())),
-            Ok(verified) => {
-                let reason = |id: &KeyId| {
-                    let (_, revocation) = revoked.iter().find(|(key, _)| key == id)?;
-                    (!revocation.allows(address)).then(|| revocation.reason())
-                };
-                let vouching: Vec<&KeyId> =
-                    verified.iter().filter(|id| reason(id).is_none()).collect();
-                match (vouching.first(), verified.iter().find_map(reason)) {
-                    (None, Some(reason)) => {
-                        Some(Problem { code: Some("signer_revoked"), ..problem(reason) })
-                    }
-                    _ => key.filter(|key| !vouching.contains(&key)).map(|key| {
-                        problem(format!("the lockfile says that it is signed with {key}"))
-                    }),
-                }
-            }
-        };
-        Ok(Vouched { problem, notice })
+        let (problem, revoked) = judge(subject, envelope, &candidates, &ring.signers);
+        // That it was revoked is known then.
+        let unknown = unknown.filter(|_| problem.is_none() && revoked.is_none());
+        Ok(Vouched { problem, notices: revoked.into_iter().chain(unknown).collect() })
     }
+}
+
+/// Why the signature does not hold; else that its key was revoked later, where it was.
+fn judge(
+    subject: &Subject,
+    envelope: &Envelope,
+    candidates: &[Candidate],
+    signers: &Signers,
+) -> (Option<Problem>, Option<String>) {
+    let problem = |code, detail| {
+        let problem = Problem::new(&subject.name, ProblemKind::Signature, "").with_detail(detail);
+        (Some(Problem { code, ..problem }), None)
+    };
+    let Subject { name, version, address, key, .. } = subject;
+    let known: Vec<PublicKey> = candidates.iter().map(|one| one.key).collect();
+    let verified = match verify_release(envelope, name, version, address, &known) {
+        Err(error @ ReleaseError::UnknownKey(_)) => {
+            return problem(Some("signer_unknown"), format!("{error}; {UNKNOWN_KEY_HINT}"));
+        }
+        Err(error) => return problem(None, error.to_string()),
+        Ok(verified) => verified,
+    };
+    let verified = candidates.iter().filter(|one| verified.contains(&one.key.id())).cloned();
+    let is_refused = |one: &Candidate| one.revoked.as_ref().is_some_and(|one| !one.allows(address));
+    let (refused, vouching): (Vec<Candidate>, Vec<Candidate>) = verified.partition(is_refused);
+    if vouching.is_empty()
+        && let Some(revoked) = refused.first().and_then(|one| one.revoked.as_ref())
+    {
+        return problem(Some("signer_revoked"), revoked.reason());
+    }
+    if let Some(key) = key.filter(|key| vouching.iter().all(|one| one.key.id() != *key)) {
+        return problem(None, format!("the lockfile says that it is signed with {key}"));
+    }
+    if subject.from_file
+        && let Err(error) = check_file_signer(signers, name, &vouching)
+    {
+        let hint = "`skillpkg install --accept-signer` takes it, once the author has told you so";
+        return problem(Some("signer_changed"), format!("{}; {hint}", error.message));
+    }
+    // Where another key vouches too, that one of them was revoked takes nothing away.
+    let all_revoked = vouching.iter().all(|one| one.revoked.is_some());
+    let revoked = vouching.first().filter(|_| all_revoked).and_then(|one| one.revoked.as_ref());
+    let told = revoked.map(|revoked| {
+        format!(
+            "`{name}@{version}`: {}; the registry lists it among what the key signed before",
+            revoked.reason()
+        )
+    });
+    (None, told)
 }
 
 /// Whether a signature holds.
 pub(super) struct Vouched {
     /// Why it does not.
     pub(super) problem: Option<Problem>,
-    /// What could not be found out about it.
-    pub(super) notice: Option<String>,
+    /// What is worth telling about it, or could not be found out.
+    pub(super) notices: Vec<String>,
 }
 
 /// A snapshot's record; else whether it is missing or was damaged.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use skillpkg::Settings;
 use skillpkg::host::{Host, HostOptions, PermissionRequest};
 use skillpkg::project::{LockFile, Locked, Source};
-use skillpkg::state::{Active, ProjectState, Provenance, State};
+use skillpkg::state::{Active, Pinned, ProjectState, Provenance, Signers, State};
 use skillpkg_schema::signature::SigningKey;
 use skillpkg_schema::{ContentAddress, Manifest, Sha256Digest};
 use skillpkg_store::content::Store;
@@ -105,7 +105,7 @@ impl Machine {
         archive
     }
 
-    /// Writes the archive beside the project and a lockfile that names it, and remembers the key.
+    /// Writes the archive beside the project and a lockfile that names it, and pins the key.
     pub(crate) fn lock(&self, manifest: &Manifest, archive: &[u8]) {
         let file = format!("{}.skill.tar.zst", manifest.name);
         std::fs::write(self.settings.project.join(&file), archive).unwrap();
@@ -119,7 +119,13 @@ impl Machine {
             self.key.public().id()
         );
         std::fs::write(self.settings.project.join("skillpkg.lock"), lock).unwrap();
-        self.state.change_signers(|signers| signers.keep(&self.key.public())).unwrap();
+        let key = self.key.public();
+        let pinned = Pinned { account: None, keys: vec![key.id()] };
+        let remember = |signers: &mut Signers| {
+            signers.keep(&key);
+            signers.pin(None, &manifest.name, pinned);
+        };
+        self.state.change_signers(remember).unwrap();
     }
 
     pub(crate) fn set_state(&self, state: &ProjectState) {

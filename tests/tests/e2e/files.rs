@@ -22,8 +22,10 @@ fn a_revoked_key_vouches_for_what_was_published_with_it_and_for_nothing_else() {
     let mut context = TestContext::new();
     let author = context.author("ada");
     context.publish(&author, "waitlist", "1.0.0", "published", None);
-    let reader = context.machine("reader");
-    reader.run(&["install", "waitlist", "-y"]).succeeded();
+    let (reader, early) = (context.machine("reader"), context.machine("early"));
+    for machine in [&reader, &early] {
+        machine.run(&["install", "waitlist", "-y"]).succeeded();
+    }
     let (published, stolen) =
         (pack(&author, "waitlist", "1.0.0"), pack(&author, "waitlist", "1.1.0"));
     let stolen = stolen.to_str().unwrap();
@@ -50,9 +52,62 @@ fn a_revoked_key_vouches_for_what_was_published_with_it_and_for_nothing_else() {
 
     // Where the registry does not answer, what is known here decides, and that is told.
     context.registry.stop();
-    let told = reader.run(&["verify", stolen]).succeeded();
+    let told = early.run(&["verify", stolen]).succeeded();
     assert!(told.stderr.contains("revoked is not known"), "{}", told.stderr);
     fresh.run(&["verify", "--offline"]).succeeded();
+}
+
+#[test]
+fn that_a_key_was_revoked_is_remembered_without_the_registry() {
+    let mut context = TestContext::new();
+    let author = context.author("ada");
+    let runs = Some("sh NOTES.md");
+    context.publish(&author, "waitlist", "1.0.0", "echo published", runs);
+    let source = author.project.join("source");
+    write_skill(&source, "waitlist", "echo stolen", runs);
+    author.run(&["pack", "source", "--version", "1.1.0", "-o", "w.skill.tar.zst"]).succeeded();
+    let stolen = author.project.join("w.skill.tar.zst");
+    let stolen = stolen.to_str().unwrap();
+
+    let published = context.machine("reader");
+    published.run(&["install", "waitlist", "-y"]).succeeded();
+    let taken = published.in_project(&context.path("taken"));
+    taken.run(&["install", stolen, "-y"]).succeeded();
+    let id = key_id(&author);
+    author.run(&["keys", "revoke", &id]).succeeded();
+    // Nobody has told this machine yet.
+    taken.run(&["verify", "--offline"]).succeeded();
+    assert!(taken.json(&["list"])["skills"][0]["revoked"].is_null());
+    // An update finds nothing newer, and that.
+    published.run(&["update"]).succeeded();
+    context.registry.stop();
+
+    for arguments in [&["verify", "--json"][..], &["verify", "--offline", "--json"]] {
+        let problems = taken.run(arguments).ended_with(3).json();
+        let problem = &problems["problems"][0];
+        assert_eq!(problem["kind"], "signature");
+        assert_eq!(problem["code"], "signer_revoked");
+    }
+    let revoked = &taken.json(&["list"])["skills"][0]["revoked"];
+    assert_eq!(revoked["key"], id.as_str());
+    assert_eq!((&revoked["account"], &revoked["signed_before"]), (&"ada".into(), &false.into()));
+    let listed = taken.run(&["list"]).succeeded().stdout;
+    assert!(listed.contains("its key was revoked: it is not to be trusted"), "{listed}");
+    let called = taken.run(&["call", "waitlist", "go"]).succeeded();
+    assert_eq!(called.stdout, "stolen\n");
+    for told in ["`ada`, which was revoked on 20", "skillpkg remove waitlist"] {
+        assert!(called.stderr.contains(told), "{}", called.stderr);
+    }
+    let other = published.in_project(&context.path("other"));
+    let refused = other.run(&["install", stolen, "-y", "--json"]).ended_with(5);
+    assert_eq!(refused.error_code(), "signer_revoked");
+
+    // What the registry took in before stays good, and it is told.
+    let verified = published.run(&["verify", "--offline"]).succeeded();
+    assert!(verified.stderr.contains("among what the key signed before"), "{}", verified.stderr);
+    assert_eq!(published.json(&["list"])["skills"][0]["revoked"]["signed_before"], true);
+    let called = published.run(&["call", "waitlist", "go"]).succeeded();
+    assert_eq!((called.stdout.as_str(), called.stderr.as_str()), ("published\n", ""));
 }
 
 #[test]

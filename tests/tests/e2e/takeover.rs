@@ -72,14 +72,21 @@ fn a_file_takes_no_name_of_another_signer_over() {
     {
         refused(&clone, arguments, 3, "signature_refused");
     }
+    let verified = |exit: i32| {
+        let answer = clone.run(&["verify", "./w.skill.tar.zst", "--json"]).ended_with(exit).json();
+        answer["problems"][0]["code"].as_str().map(str::to_owned)
+    };
+    assert_eq!(verified(3).as_deref(), Some("signer_unknown"));
     // Nor does it where it is trusted: the name is pinned to ada.
     eve.run(&["keys", "export", "-o", "eve.pem"]).succeeded();
     machine.run(&["keys", "trust", eve.project.join("eve.pem").to_str().unwrap()]).succeeded();
+    assert_eq!(verified(3).as_deref(), Some("signer_changed"));
     let answer = refused(&clone, &["sync", "-y"], 5, "signer_changed");
     assert!(answer.stderr.contains("`ada`"), "{}", answer.stderr);
     refused(&clone, &["sync", "--accept-signer"], 5, "approval_required");
     clone.run(&["sync", "--accept-signer", "-y"]).succeeded();
     assert_eq!(clone.read(".agents/skills/waitlist/NOTES.md"), "echo pwned");
+    assert_eq!(verified(0), None);
 }
 
 #[test]
