@@ -169,6 +169,9 @@ pub enum PathSetError {
     /// The same text twice, or one after folding case.
     #[error("`{0}` and `{1}` are one file where case does not count")]
     Collision(SkillPath, SkillPath),
+    /// Two directories that differ in case alone, which would become one.
+    #[error("the directories `{0}` and `{1}` are one where case does not count")]
+    Directories(String, String),
     /// One is the other's directory.
     #[error("`{0}` is a file and the directory of `{1}`")]
     FileIsDirectory(SkillPath, SkillPath),
@@ -198,16 +201,10 @@ pub fn check_path_set<'a>(
     for path in files.values() {
         for directory in path.parents() {
             let folded = SkillPath(directory.to_owned()).folded();
-            if *directories.entry(folded).or_insert(directory) != directory {
-                let other = files.values().find(|other| {
-                    other.parents().any(|parent| {
-                        parent != directory
-                            && SkillPath(parent.to_owned()).folded()
-                                == SkillPath(directory.to_owned()).folded()
-                    })
-                });
-                let other = other.map_or_else(|| (*path).clone(), |other| (*other).clone());
-                return Err(PathSetError::Collision(other, (*path).clone()));
+            let first = *directories.entry(folded).or_insert(directory);
+            if first != directory {
+                let (one, other) = (first.min(directory), first.max(directory));
+                return Err(PathSetError::Directories(one.to_owned(), other.to_owned()));
             }
         }
     }

@@ -175,6 +175,16 @@ impl<'a> Reader<'a> {
             self.fault("wrong_type", format!("`{FILE}` must hold an object"), node.start);
             return;
         };
+        if is_of_another_tool(node) {
+            let message = format!(
+                "`{FILE}` is of another tool, as its `name` tells; no resource and no script is \
+                 read from it"
+            );
+            let diagnostic = Diagnostic::warning("capability_file_foreign", message);
+            let hint = "to declare some for skillpkg, keep `resources` and `scripts` alone in it";
+            self.report(diagnostic.with_hint(hint), FILE, None);
+            return;
+        }
         for member in members {
             self.path.push_key(&member.key);
             let entries = member.node.members();
@@ -310,6 +320,18 @@ impl<'a> Reader<'a> {
         }
         None
     }
+}
+
+/// Whether the file is a manifest that another tool calls so too: it names the skill, and what it
+/// has under our keys, if anything, is nothing that we read.
+fn is_of_another_tool(file: &Node) -> bool {
+    let is_ours = |key: &str, is_entry: fn(&Node) -> bool| {
+        let entries = file.get(key).and_then(Node::members);
+        entries.is_some_and(|entries| entries.iter().any(|entry| is_entry(&entry.node)))
+    };
+    file.get("name").is_some_and(|name| name.text().is_some())
+        && !is_ours("resources", |node| node.text().is_some())
+        && !is_ours("scripts", |node| node.members().is_some())
 }
 
 /// A description made of the file's name.

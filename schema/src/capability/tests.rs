@@ -168,6 +168,31 @@ fn a_key_that_is_not_known_is_told_with_the_nearest() {
 }
 
 #[test]
+fn a_manifest_of_another_tool_declares_nothing_and_is_told_once() {
+    let files = ["a.py", "b.md"];
+    for text in [
+        r#"{"name":"x","version":"1.0.0","entry":"a.py","triggers":["y"]}"#,
+        r#"{"name":"x","scripts":{"run":"a.py"}}"#,
+        r#"{"name":"x","scripts":[{"name":"run","path":"a.py"}],"resources":["b.md"]}"#,
+        r#"{"resources":{},"scripts":{},"name":"x"}"#,
+        r#"{"resources":{"b":{"path":"b.md"}},"name":"x"}"#,
+    ] {
+        let (capabilities, warnings) = read(&tree(&files, text), Rules::Strict).unwrap();
+        assert!(capabilities.resources.is_empty() && capabilities.scripts.is_empty(), "{text}");
+        let told: Vec<&str> = warnings.iter().map(|one| one.code.as_str()).collect();
+        assert_eq!(told, ["capability_file_foreign"], "{text}");
+    }
+    // One entry of ours makes the file ours, with all that is wrong in it.
+    let ours = r#"{"name":"x","resources":{"b.md":"Reads b."},"scripts":{"run":"a.py"}}"#;
+    assert_eq!(
+        codes(&tree(&files, ours), Rules::Strict),
+        ["unknown_key", "missing_file", "wrong_type"]
+    );
+    let nameless = r#"{"scripts":{"a.py":"python"}}"#;
+    assert_eq!(codes(&tree(&files, nameless), Rules::Strict), ["wrong_type"]);
+}
+
+#[test]
 fn every_fault_is_told_at_once_with_its_pointer() {
     let text = r#"{"resources":{"a.md":""},
  "scripts":{"scripts/run.py":{"timeoutSeconds":0,

@@ -243,7 +243,10 @@ impl Chooser<'_> {
                     .with_hint(format!("leave some out with `{IGNORE_FILE}`")),
             );
         } else if let Err(error) = check_path_set(self.files.values().map(|(path, _)| path)) {
-            self.diagnostics.push(Diagnostic::error("paths_collide", error.to_string()));
+            self.diagnostics.push(
+                Diagnostic::error("paths_collide", error.to_string())
+                    .with_hint(format!("rename one, or leave it out with `{IGNORE_FILE}`")),
+            );
         }
     }
 }

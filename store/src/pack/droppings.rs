@@ -5,6 +5,8 @@
 enum Pattern {
     /// The whole part.
     Name(&'static str),
+    /// Its start.
+    Prefix(&'static str),
     /// Its end.
     Suffix(&'static str),
 }
@@ -21,7 +23,7 @@ const NEVER_PACKED: [Pattern; 6] = [
 ];
 
 /// Caches and the like: not packed unless `.skillignore` takes them back with `!`.
-const DROPPINGS: [Pattern; 22] = [
+const DROPPINGS: [Pattern; 23] = [
     Pattern::Name(".ds_store"),
     Pattern::Name(".idea"),
     Pattern::Name(".ipynb_checkpoints"),
@@ -37,6 +39,8 @@ const DROPPINGS: [Pattern; 22] = [
     Pattern::Name("desktop.ini"),
     Pattern::Name("node_modules"),
     Pattern::Name("thumbs.db"),
+    // What macOS keeps of a file beside it, where a file system has no place for it.
+    Pattern::Prefix("._"),
     Pattern::Suffix(".bak"),
     Pattern::Suffix(".orig"),
     Pattern::Suffix(".pyc"),
@@ -50,6 +54,7 @@ fn matches(patterns: &[Pattern], name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     patterns.iter().any(|pattern| match pattern {
         Pattern::Name(wanted) => name == *wanted,
+        Pattern::Prefix(start) => name.len() > start.len() && name.starts_with(start),
         Pattern::Suffix(end) => name.len() > end.len() && name.ends_with(end),
     })
 }
@@ -81,10 +86,13 @@ mod tests {
             ".vscode",
             "a.bak",
             "a.md.orig",
+            "._SKILL.md",
         ] {
             assert!(is_dropping(name), "{name}");
         }
-        for name in [".pyc", "~", "pycache", "modules", ".github", ".env", "a.py", ".gitignore"] {
+        for name in
+            [".pyc", "._", "~", "pycache", "modules", ".github", ".env", "a.py", ".gitignore"]
+        {
             assert!(!is_dropping(name) && !is_never_packed(name), "{name}");
         }
         for name in [".git", ".GIT", "skillpkg.lock", "waitlist-1.0.0.skill.tar.zst"] {
