@@ -5,9 +5,9 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
-use cap_fs_ext::{
-    DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsMaybeDirExt as _,
-};
+use cap_fs_ext::DirExt as _;
+#[cfg(not(unix))]
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _, OpenOptionsMaybeDirExt as _};
 use cap_std::fs::{Dir, OpenOptions};
 
 use super::temporary::with_free_name;
@@ -66,17 +66,9 @@ pub(super) fn open_file(parent: &Dir, name: &str) -> io::Result<File> {
 ///
 /// Anything else is an error of kind [`io::ErrorKind::InvalidInput`].
 pub(super) fn open_regular(parent: &Dir, name: &str) -> io::Result<(File, Metadata)> {
-    let mut options = OpenOptions::new();
-    options.read(true).follow(FollowSymlinks::No).maybe_dir(true);
-    #[cfg(unix)]
-    {
-        use cap_std::fs::OpenOptionsExt as _;
-        // A pipe put in the file's place must not hold us up.
-        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-    }
     let irregular = || io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
-    let file = match steadily(|| parent.open_with(name, &options)) {
-        Ok(file) => file.into_std(),
+    let file = match open_to_read(parent, name) {
+        Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
         Err(error) => {
             let is_link = parent.symlink_metadata(name).is_ok_and(|found| found.is_symlink());
@@ -87,6 +79,33 @@ pub(super) fn open_regular(parent: &Dir, name: &str) -> io::Result<(File, Metada
     if metadata.is_file() { Ok((file, metadata)) } else { Err(irregular()) }
 }
 
+/// Opens whatever stands at a name for reading, unless it is a link.
+///
+/// One part of a path that is not followed cannot lead out, so the system's own call does, which
+/// costs half of cap-std's; verifying small skills is little else than opening files.
+#[cfg(unix)]
+fn open_to_read(parent: &Dir, name: &str) -> io::Result<File> {
+    // A pipe put in the file's place must not hold us up.
+    open_one(parent, name, rustix::fs::OFlags::NONBLOCK)
+}
+
+#[cfg(unix)]
+fn open_one(parent: &Dir, name: &str, flags: rustix::fs::OFlags) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    if name.contains('/') || matches!(name, "" | "..") {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not one part of a path"));
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | flags;
+    Ok(rustix::fs::openat(parent, name, flags, Mode::empty())?.into())
+}
+
+#[cfg(not(unix))]
+fn open_to_read(parent: &Dir, name: &str) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No).maybe_dir(true);
+    parent.open_with(name, &options).map(cap_std::fs::File::into_std)
+}
+
 /// One name of a directory.
 pub(super) struct Name {
     /// As the directory has it.
@@ -95,40 +114,66 @@ pub(super) struct Name {
     pub(super) is_file: bool,
 }
 
-/// The names in a directory, in the order in which the file system gives them.
+/// Opens a directory, or `parent` itself for `.`, and reads the names in it, in the order in which
+/// the file system gives them.
 ///
-/// Opens the directory once; cap-std, which serves elsewhere, does so twice, and this is most of
-/// what verifying a small skill costs.
+/// One handle serves for both; cap-std, which serves elsewhere, opens it twice more.
 #[cfg(unix)]
-pub(super) fn names(directory: &Dir) -> io::Result<Vec<Name>> {
+pub(super) fn open_listed(parent: &Dir, name: &str) -> io::Result<(Dir, Vec<Name>)> {
+    let directory = open_one(parent, name, rustix::fs::OFlags::DIRECTORY)?;
+    let names = names(&directory)?;
+    Ok((Dir::from_std_file(directory), names))
+}
+
+#[cfg(unix)]
+fn name_of(found: &std::ffi::CStr, kind: rustix::fs::FileType) -> Option<Name> {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt as _;
+    let name = found.to_bytes();
+    (name != b"." && name != b"..")
+        .then(|| Name { name: OsStr::from_bytes(name).to_owned(), is_file: kind.is_file() })
+}
 
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let listed = rustix::fs::openat(directory, ".", flags, Mode::empty())?;
+/// The names in a directory that was just opened.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn names(directory: &File) -> io::Result<Vec<Name>> {
+    /// Bytes of names that are asked for at once.
+    const ROOM: usize = 8 * 1024;
+    let mut room = Vec::with_capacity(ROOM);
+    let mut found = rustix::fs::RawDir::new(directory, room.spare_capacity_mut());
     let mut names = Vec::new();
-    for found in rustix::fs::Dir::new(listed)? {
-        let found = found?;
-        let name = found.file_name().to_bytes();
-        if name != b"." && name != b".." {
-            let name = OsStr::from_bytes(name).to_owned();
-            names.push(Name { name, is_file: found.file_type().is_file() });
-        }
+    while let Some(entry) = found.next() {
+        let entry = entry?;
+        names.extend(name_of(entry.file_name(), entry.file_type()));
     }
     Ok(names)
 }
 
-/// The names in a directory, in the order in which the file system gives them.
+/// The names in a directory that was just opened.
+#[cfg(all(unix, not(any(target_os = "linux", target_os = "android"))))]
+fn names(directory: &File) -> io::Result<Vec<Name>> {
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(directory)? {
+        let entry = entry?;
+        names.extend(name_of(entry.file_name(), entry.file_type()));
+    }
+    Ok(names)
+}
+
+/// Opens a directory, or `parent` itself for `.`, and reads the names in it, in the order in which
+/// the file system gives them.
 #[cfg(not(unix))]
-pub(super) fn names(directory: &Dir) -> io::Result<Vec<Name>> {
-    directory
+pub(super) fn open_listed(parent: &Dir, name: &str) -> io::Result<(Dir, Vec<Name>)> {
+    let directory =
+        if name == "." { parent.try_clone()? } else { open_directory(parent, name)? };
+    let names = directory
         .entries()?
         .map(|found| {
             let found = found?;
             Ok(Name { name: found.file_name(), is_file: found.file_type()?.is_file() })
         })
-        .collect()
+        .collect::<io::Result<_>>()?;
+    Ok((directory, names))
 }
 
 /// Creates a file that is not there yet, open for reading and writing, with exactly these

@@ -38,6 +38,8 @@ use skillpkg_schema::signature::Envelope;
 use skillpkg_schema::tree::DirectoryTree;
 use skillpkg_schema::{ContentAddress, Manifest, SkillPath};
 
+use directory::open_listed;
+use error::AtPath as _;
 use layout::Layout;
 use lease::Patience;
 
@@ -198,8 +200,8 @@ impl Store {
         manifest: &Manifest,
     ) -> Result<Vec<TreeProblem>, StoreError> {
         let place = self.layout.snapshot_path(&layout::tree_name(address));
-        match tree::open(&self.layout, address)? {
-            Some(directory) => verify::verify(&directory, &place, manifest),
+        match tree::list(&self.layout, address)? {
+            Some(listed) => verify::verify(listed, &place, manifest),
             None => Ok(verify::all_missing(manifest)),
         }
     }
@@ -215,7 +217,10 @@ impl Store {
         directory: &Path,
     ) -> Result<Vec<TreeProblem>, StoreError> {
         match Dir::open_ambient_dir(directory, ambient_authority()) {
-            Ok(opened) => verify::verify(&opened, directory, manifest),
+            Ok(opened) => {
+                let listed = open_listed(&opened, ".").at(|| directory.to_owned())?;
+                verify::verify(listed, directory, manifest)
+            }
             Err(error)
                 if matches!(
                     error.kind(),

@@ -5,7 +5,7 @@
 //! SHA-256 of the envelope, then the manifest, a newline, the envelope, a newline. The name is the
 //! manifest's SHA-256, so nothing needs to say that again.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read as _, Write as _};
 
 use skillpkg_schema::limits::{MAX_ENVELOPE_BYTES, MAX_MANIFEST_BYTES};
@@ -14,7 +14,7 @@ use skillpkg_schema::{Algorithm, ContentAddress, Manifest, Sha256Digest};
 
 use super::Stored;
 use super::damage::{Expected, place_over, set_aside, set_irregular_aside};
-use super::directory::{open_file, place_new};
+use super::directory::{open_regular, place_new};
 use super::error::{AtPath as _, StoreError};
 use super::layout::Layout;
 use super::temporary::TemporaryFile;
@@ -132,11 +132,12 @@ fn read_one(layout: &Layout, sha256: &Sha256Digest) -> Result<Option<Stored>, St
     let path = || layout.manifest_path(&name);
     let bytes = read_bounded(&file, LONGEST_RECORD).at(path)?;
     if let Some((manifest, envelope)) = bytes.as_deref().and_then(|bytes| decode(bytes, sha256))
-        && let Ok(manifest) = Manifest::from_bytes(manifest)
+        // What has this digest was written by `keep`.
+        && let Ok(manifest) = Manifest::from_canonical_bytes(manifest)
     {
         return Ok(Some(Stored { manifest, envelope }));
     }
-    set_aside(layout, layout.manifests(), &name, &file).at(path)?;
+    set_aside(layout, layout.manifests(), &name, &file.0).at(path)?;
     Err(StoreError::Damaged { address: sha256.address() })
 }
 
@@ -160,10 +161,13 @@ fn find_by_blake3(
 }
 
 /// The record of a manifest. What stands in its place and is no file is set aside, and is damage.
-fn open_if_there(layout: &Layout, sha256: &Sha256Digest) -> Result<Option<File>, StoreError> {
+fn open_if_there(
+    layout: &Layout,
+    sha256: &Sha256Digest,
+) -> Result<Option<(File, Metadata)>, StoreError> {
     let name = sha256.to_string();
-    match open_file(layout.manifests(), &name) {
-        Ok(file) => Ok(Some(file)),
+    match open_regular(layout.manifests(), &name) {
+        Ok(opened) => Ok(Some(opened)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => {
             let at = || layout.manifest_path(&name);
@@ -176,8 +180,13 @@ fn open_if_there(layout: &Layout, sha256: &Sha256Digest) -> Result<Option<File>,
 }
 
 /// The bytes of a file; [`None`] where there are more than `longest`.
-fn read_bounded(file: &File, longest: usize) -> io::Result<Option<Vec<u8>>> {
-    let mut bytes = Vec::new();
+fn read_bounded(
+    (file, metadata): &(File, Metadata),
+    longest: usize,
+) -> io::Result<Option<Vec<u8>>> {
+    // Room for all of it and a byte more, so that it comes in one piece.
+    let length = usize::try_from(metadata.len()).unwrap_or(longest).min(longest);
+    let mut bytes = Vec::with_capacity(length + 1);
     file.take(longest as u64 + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() <= longest).then_some(bytes))
 }

@@ -17,7 +17,7 @@ use super::directory::{
 use super::error::{AtPath as _, StoreError};
 use super::layout::{Layout, tree_name};
 use super::temporary::{TemporaryTree, with_free_name};
-use super::tree::{Access, READ_ONLY_DIRECTORY, fill, open, write_file};
+use super::tree::{Access, READ_ONLY_DIRECTORY, fill, list, open, write_file};
 use super::verify::{Wanted, divide, verify};
 
 /// Something that stood in a tree and was moved away.
@@ -34,9 +34,9 @@ pub(super) fn repair(layout: &Layout, manifest: &Manifest) -> Result<Vec<SkillPa
     let address = manifest.address();
     let name = tree_name(&address);
     let path = || layout.snapshot_path(&name);
-    match open(layout, &address) {
-        Ok(Some(directory)) => {
-            let problems = verify(&directory, &path(), manifest)?;
+    match list(layout, &address) {
+        Ok(Some(listed)) => {
+            let problems = verify(listed, &path(), manifest)?;
             if problems.is_empty() {
                 return Ok(Vec::new());
             }

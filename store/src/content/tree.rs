@@ -10,7 +10,9 @@ use skillpkg_schema::tree::{DirectoryTree, Tree as _};
 use skillpkg_schema::{Blake3Digest, ContentAddress, Manifest};
 
 use super::blob::{SMALL, hash, read_only, with_blob};
-use super::directory::{create_file, open_directory, place_new, set_directory_mode};
+use super::directory::{
+    Name, create_file, open_directory, open_listed, place_new, set_directory_mode,
+};
 use super::error::{AtPath as _, StoreError};
 use super::layout::{Layout, misplaced, tree_name};
 use super::temporary::TemporaryTree;
@@ -178,9 +180,25 @@ pub(super) fn materialise(layout: &Layout, manifest: &Manifest) -> Result<PathBu
 
 /// Opens the tree of a snapshot; [`None`] where there is none.
 pub(super) fn open(layout: &Layout, snapshot: &ContentAddress) -> Result<Option<Dir>, StoreError> {
+    open_as(layout, snapshot, |parent, name| open_directory(parent, name))
+}
+
+/// Opens the tree of a snapshot and reads the names in it; [`None`] where there is none.
+pub(super) fn list(
+    layout: &Layout,
+    snapshot: &ContentAddress,
+) -> Result<Option<(Dir, Vec<Name>)>, StoreError> {
+    open_as(layout, snapshot, open_listed)
+}
+
+fn open_as<T>(
+    layout: &Layout,
+    snapshot: &ContentAddress,
+    open: impl Fn(&Dir, &str) -> io::Result<T>,
+) -> Result<Option<T>, StoreError> {
     let name = tree_name(snapshot);
-    match open_directory(layout.snapshots(), &name) {
-        Ok(directory) => Ok(Some(directory)),
+    match open(layout.snapshots(), &name) {
+        Ok(opened) => Ok(Some(opened)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => {
             let place = layout.snapshot_path("");

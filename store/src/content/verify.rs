@@ -12,7 +12,7 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::manifest::{FileEntry, Mode};
 
 use super::blob::hash;
-use super::directory::{Name, names, open_directory, open_regular};
+use super::directory::{Name, open_listed, open_regular};
 use super::error::{AtPath as _, StoreError};
 use super::{TreeProblem, TreeProblemKind};
 
@@ -24,9 +24,10 @@ pub(super) enum Wanted<'manifest> {
     Directory(&'manifest [FileEntry]),
 }
 
-/// Compares the tree beneath `root`, which lies at `place`, with `manifest`; sorted by path.
+/// Compares the tree beneath `root`, which was just listed and lies at `place`, with `manifest`;
+/// sorted by path.
 pub(super) fn verify(
-    root: &Dir,
+    root: (Dir, Vec<Name>),
     place: &Path,
     manifest: &Manifest,
 ) -> Result<Vec<TreeProblem>, StoreError> {
@@ -50,27 +51,19 @@ struct Verifier<'work> {
 }
 
 impl Verifier<'_> {
-    /// Compares one directory, whose path is empty or ends in `/`, with the files beneath it.
+    /// Compares one directory, whose path is empty or ends in `/` and which holds `names`, with the
+    /// files beneath it.
     ///
     /// Calls itself for directories that the manifest knows alone, so at most as deep as a path of
     /// a skill can be.
     fn directory(
         &mut self,
-        directory: &Dir,
+        (directory, names): (Dir, Vec<Name>),
         path: &str,
         files: &[FileEntry],
     ) -> Result<(), StoreError> {
+        let directory = &directory;
         let mut wanted = divide(path, files);
-        let at = || self.place.join(path);
-        let names = match names(directory) {
-            Ok(names) => names,
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !path.is_empty() => {
-                self.problem(TreeProblemKind::Mode, path.trim_end_matches('/'));
-                self.missing(files);
-                return Ok(());
-            }
-            Err(error) => return Err(StoreError::io(at(), error)),
-        };
         for Name { name, is_file } in names {
             match name.to_str().and_then(|name| wanted.remove_entry(name)) {
                 Some((name, Wanted::File(entry))) => {
@@ -102,8 +95,8 @@ impl Verifier<'_> {
         name: &str,
         files: &[FileEntry],
     ) -> Result<(), StoreError> {
-        match open_directory(parent, name) {
-            Ok(directory) => self.directory(&directory, &format!("{path}/"), files),
+        match open_listed(parent, name) {
+            Ok(opened) => self.directory(opened, &format!("{path}/"), files),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.missing(files);
                 Ok(())

@@ -50,7 +50,9 @@ fn a_process_of_another_test() {
             let store = Store::open(&root).unwrap();
             let samples = skills();
             let archives: Vec<_> = samples.iter().map(|one| one.archive().unwrap()).collect();
-            for round in 0..40 {
+            // On a busy machine the other process may not have had its turn by then.
+            let is_enough = || root.with_extension("enough").exists();
+            for round in (0..).take_while(|round| *round < 40 || !is_enough()) {
                 let turn = (round + std::process::id() as usize) % samples.len();
                 let manifest = &samples[turn].manifest;
                 let lease = store.lease().unwrap();
@@ -148,13 +150,15 @@ fn collections_beside_installs_take_nothing_from_them() {
     while children.iter_mut().any(|child| child.try_wait().unwrap().is_none()) {
         removed += home.store.collect(&[]).unwrap().snapshots;
         rounds += 1;
+        if rounds >= 10 && removed > 0 {
+            std::fs::write(root.with_extension("enough"), "").unwrap();
+        }
+        assert!(start_of_all.elapsed() < Duration::from_mins(2), "{rounds} rounds, {removed} gone");
         std::thread::sleep(Duration::from_millis(2));
     }
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }
-    assert!(rounds >= 10 && removed > 0, "{rounds} rounds, {removed} removed");
-    assert!(start_of_all.elapsed() < Duration::from_mins(1), "somebody was kept waiting");
     home.store.collect(&[]).unwrap();
     assert!(home.nothing_is_left());
     let shards = std::fs::read_dir(home.path("blobs/sha256")).unwrap();
