@@ -11,6 +11,7 @@ mod findings;
 pub mod host;
 pub mod install;
 pub mod keys;
+mod parallel;
 mod private_file;
 pub mod project;
 pub mod registry;

@@ -38,8 +38,8 @@ pub(super) fn ask(
             }
             None => None,
         };
-        let (name, version) = (one.manifest.name.clone(), one.manifest.version.clone());
-        let runs_anything = !one.manifest.tools.is_empty() || !one.manifest.scripts.is_empty();
+        let (name, version) = (one.manifest().name.clone(), one.manifest().version.clone());
+        let runs_anything = !one.manifest().tools.is_empty() || !one.manifest().scripts.is_empty();
         questions.push(Approval { name, version, runs: describe(checked), runs_anything, adds });
     }
     if questions.is_empty() {
@@ -84,7 +84,7 @@ fn added(
     job: &Job,
     prepared: &Prepared,
 ) -> Result<Option<Added>, Error> {
-    let (state, name) = (&session.state, &prepared.manifest.name);
+    let (state, name) = (&session.state, &prepared.manifest().name);
     let registry = job.registry();
     let Some(pinned) = signers.pinned(registry, name) else { return Ok(None) };
     let active = match session.remembered.active(name) {
@@ -99,7 +99,7 @@ fn added(
     let Some((approved, _)) = approved else { return Ok(None) };
     let approved = stored(&session.store, &approved)?;
     Ok(approved.map(|Stored { manifest: approved, .. }| Added {
-        told: growth(&approved, &prepared.manifest),
-        widens: !widening(&approved, &prepared.manifest).is_empty(),
+        told: growth(&approved, prepared.manifest()),
+        widens: !widening(&approved, prepared.manifest()).is_empty(),
     }))
 }

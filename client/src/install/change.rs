@@ -9,10 +9,11 @@ use skillpkg_schema::{QualifiedName, Requirement};
 use super::attend::Attendant;
 use super::goal::{Entry, Outcome};
 use super::placement::Plan;
-use super::prepare::{Prepared, internal};
+use super::prepare::Prepared;
 use super::session::Session;
 use super::source::Job;
 use crate::Error;
+use crate::parallel::ended_early;
 use crate::project::{LockFile, Locked, ProjectDocument};
 use crate::state::{Active, Journal, ProjectState, Step, TextChange};
 
@@ -75,12 +76,12 @@ impl Change {
             attendant.warn(&format!("`{path}` was edited and is kept so: {files}"));
         }
         let locked = Locked {
-            name: prepared.manifest.name.clone(),
-            version: prepared.manifest.version.clone(),
+            name: prepared.manifest().name.clone(),
+            version: prepared.manifest().version.clone(),
             source: job.source.clone(),
             address: prepared.address,
             archive: prepared.archive,
-            key: prepared.key().ok_or_else(internal)?,
+            key: prepared.key().ok_or_else(ended_early)?,
             log_index: job.log_index,
         };
         let name = &locked.name;
@@ -199,7 +200,7 @@ fn programs(session: &Session<'_>, prepared: &Prepared) -> BTreeMap<String, Path
     if let Some(checked) = &prepared.checked {
         return checked.programs_on_path();
     }
-    let active = session.remembered.active(&prepared.manifest.name);
+    let active = session.remembered.active(&prepared.manifest().name);
     let same = active.filter(|active| active.address == prepared.address);
     same.map(|active| active.programs.clone()).unwrap_or_default()
 }

@@ -49,8 +49,12 @@ pub(super) enum Found {
 pub(super) struct Folder {
     path: PathBuf,
     directory: Dir,
+    /// What the file system knows it by.
+    identity: (u64, u64),
     staging_name: String,
     staging: Option<Dir>,
+    /// Whether a run that was killed left its staging directory.
+    has_left_over: bool,
 }
 
 /// The directory beneath which an agent's directory lies, opened once.
@@ -74,6 +78,8 @@ impl Base<'_> {
         match self.open_handle(path) {
             Ok(directory) => Ok(Some(Folder {
                 path: path.to_owned(),
+                identity: identity(&directory).map_err(|error| self.failed(path, &error))?,
+                has_left_over: directory.symlink_metadata(&self.staging).is_ok(),
                 directory,
                 staging_name: self.staging.clone(),
                 staging: None,
@@ -164,6 +170,12 @@ impl Base<'_> {
     }
 }
 
+fn identity(directory: &Dir) -> io::Result<(u64, u64)> {
+    use cap_fs_ext::MetadataExt as _;
+    let metadata = directory.dir_metadata()?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
 /// Where a link at `path` leads, by its words alone.
 fn led_to(path: &Path, target: &Path) -> PathBuf {
     let above = path.parent().unwrap_or(path);
@@ -197,10 +209,8 @@ impl Folder {
     }
 
     /// What the file system knows it by: two paths with one identity are one directory.
-    pub(super) fn identity(&self) -> Result<(u64, u64), Error> {
-        use cap_fs_ext::MetadataExt as _;
-        let metadata = self.directory.dir_metadata().map_err(|error| self.failed(&error))?;
-        Ok((metadata.dev(), metadata.ino()))
+    pub(super) fn identity(&self) -> (u64, u64) {
+        self.identity
     }
 
     /// What stands at `name`.
@@ -222,7 +232,7 @@ impl Folder {
 
     /// Whether a run that was killed left its staging directory.
     pub(super) fn has_left_over(&self) -> bool {
-        self.staging.is_none() && self.directory.symlink_metadata(&self.staging_name).is_ok()
+        self.has_left_over
     }
 
     /// Makes a link to `target`, to be exchanged with what stands at `name`.
@@ -277,7 +287,9 @@ impl Folder {
     /// Removes the staging directory with all that was taken out.
     pub(super) fn clear(&mut self) -> Result<(), Error> {
         self.staging = None;
-        remove_staging(&self.directory, &self.staging_name).map_err(|error| self.failed(&error))
+        remove_staging(&self.directory, &self.staging_name).map_err(|error| self.failed(&error))?;
+        self.has_left_over = false;
+        Ok(())
     }
 
     fn failed(&self, error: &io::Error) -> Error {

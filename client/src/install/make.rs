@@ -19,10 +19,11 @@ use super::folders::Folders;
 use super::goal::{Goal, Kept, Report};
 use super::index::Index;
 use super::placement::{Placing, Target};
-use super::prepare::{Archive, Expected, Prepared, Shared, internal, is_lost, prepare};
+use super::prepare::{Archive, Expected, Prepared, Shared, is_lost, prepare};
 use super::session::Session;
 use super::source::{self, Job, Origin};
 use super::trust;
+use crate::parallel::{self, ended_early};
 use crate::project::{Source, Wanted};
 use crate::runner::RunnerSet;
 use crate::state::{Provenance, Signers};
@@ -71,15 +72,15 @@ pub(super) async fn make(
     for (job, one) in jobs.into_iter().zip(prepared) {
         let plan = if job.goal.visible {
             placing.place(&Target {
-                name: &one.manifest.name,
+                name: &one.manifest().name,
                 directory_name: job.goal.wanted.directory_name(),
                 address: one.address,
-                directories: &directories.of(&one.manifest.name),
+                directories: &directories.of(&one.manifest().name),
                 placement: directories.placement(),
                 change_placement: session.options.copy,
             })
         } else {
-            placing.remove(&one.manifest.name)
+            placing.remove(&one.manifest().name)
         };
         match plan {
             Ok(plan) => {
@@ -116,9 +117,9 @@ pub(super) async fn make(
     }
     for (job, one) in jobs.iter().zip(&prepared).filter(|(_, one)| one.checked.is_some()) {
         if !session.state.is_approved(&one.address)? {
-            let (name, registry) = (&one.manifest.name, job.registry());
+            let (name, registry) = (&one.manifest().name, job.registry());
             let from = Provenance::new(registry, pinned_keys(&signers, registry, one));
-            session.state.approve(name, &one.manifest.version, &one.address, &from)?;
+            session.state.approve(name, &one.manifest().version, &one.address, &from)?;
         }
     }
     if signers != before {
@@ -157,9 +158,9 @@ pub(super) fn hide(
 }
 
 fn kept(session: &Session<'_>, prepared: &Prepared, reason: String) -> Kept {
-    let name = prepared.manifest.name.clone();
+    let name = prepared.manifest().name.clone();
     let version = session.files.lock.skill(&name).map(|locked| locked.version.clone());
-    Kept { name, version, offered: prepared.manifest.version.clone(), reason }
+    Kept { name, version, offered: prepared.manifest().version.clone(), reason }
 }
 
 fn removed(
@@ -210,7 +211,7 @@ async fn prepare_all(
     let total = jobs.len();
     let memory = Semaphore::new(KIB_AT_ONCE as usize);
     attendant.progress(Progress { done: 0, total });
-    let here = prepare_stored(&shared, jobs).await?;
+    let here = prepare_stored(&shared, jobs)?;
     let is_here: BTreeSet<usize> = here.iter().map(|(position, _)| *position).collect();
     let mut running = stream::iter(
         jobs.iter().enumerate().filter(|(position, _)| !is_here.contains(position)).map(
@@ -226,7 +227,7 @@ async fn prepare_all(
     let mut done: Vec<(usize, Prepared)> = Vec::with_capacity(total);
     let mut take = |position, prepared: Prepared, attendant: &mut dyn Attendant| {
         for notice in &prepared.repaired {
-            attendant.warn(&format!("`{}`: {notice}", prepared.manifest.name));
+            attendant.warn(&format!("`{}`: {notice}", prepared.manifest().name));
         }
         done.push((position, prepared));
         attendant.progress(Progress { done: done.len(), total });
@@ -242,37 +243,21 @@ async fn prepare_all(
     Ok(done.into_iter().map(|(_, prepared)| prepared).collect())
 }
 
-/// Prepares what the store has, in as many shares as there are processors: a task a skill would cost
-/// more than the skill. What the store turns out to have lost is left out.
-async fn prepare_stored(shared: &Shared, jobs: &[Job]) -> Result<Vec<(usize, Prepared)>, Error> {
-    let stored: Vec<(usize, Expected)> = jobs
+/// Prepares what the store has. What the store turns out to have lost is left out.
+fn prepare_stored(shared: &Shared, jobs: &[Job]) -> Result<Vec<(usize, Prepared)>, Error> {
+    let stored: Vec<(usize, &Expected)> = jobs
         .iter()
         .enumerate()
         .filter(|(_, job)| matches!(job.origin, Origin::Store))
-        .map(|(position, job)| (position, job.expected.clone()))
+        .map(|(position, job)| (position, &job.expected))
         .collect();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = stored.len().div_ceil(threads).max(1);
-    let running: Vec<_> = stored
-        .chunks(share)
-        .map(|stored| {
-            let (shared, stored) = (shared.clone(), stored.to_vec());
-            tokio::task::spawn_blocking(move || {
-                let prepared = stored
-                    .into_iter()
-                    .map(|(position, expected)| (position, prepare(&shared, &expected, None)));
-                prepared.collect::<Vec<_>>()
-            })
-        })
-        .collect();
+    let prepared = parallel::map(&stored, |(_, expected)| prepare(shared, expected, None))?;
     let mut all = Vec::with_capacity(stored.len());
-    for thread in running {
-        for (position, prepared) in thread.await.map_err(|_| internal())? {
-            match prepared {
-                Ok(prepared) => all.push((position, prepared)),
-                Err(error) if is_lost(&error) => {}
-                Err(error) => return Err(error),
-            }
+    for ((position, _), prepared) in stored.iter().zip(prepared) {
+        match prepared {
+            Ok(prepared) => all.push((*position, prepared)),
+            Err(error) if is_lost(&error) => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(all)
@@ -285,12 +270,12 @@ async fn prepare_one(shared: Shared, memory: &Semaphore, job: &Job) -> Result<Pr
         }
         Origin::Store | Origin::File(_) => 0,
     };
-    let _room = memory.acquire_many(needed).await.map_err(|_| internal())?;
+    let _room = memory.acquire_many(needed).await.map_err(|_| ended_early())?;
     let archive = match &job.origin {
         Origin::Store => None,
         Origin::File(path) => Some(Archive::File(path.clone())),
         Origin::Registry(registry, size) => {
-            let archive = job.expected.archive.ok_or_else(internal)?;
+            let archive = job.expected.archive.ok_or_else(ended_early)?;
             Some(Archive::Bytes(registry.archive(&archive, *size).await?))
         }
     };
@@ -332,7 +317,7 @@ async fn off_thread(
     let (shared, expected) = (shared.clone(), expected.clone());
     tokio::task::spawn_blocking(move || prepare(&shared, &expected, archive))
         .await
-        .map_err(|_| internal())?
+        .map_err(|_| ended_early())?
 }
 
 fn compare_signers(
@@ -345,7 +330,7 @@ fn compare_signers(
     let mut signers = before.clone();
     for (job, one) in jobs.iter().zip(prepared) {
         let registry = job.registry();
-        let (name, accept) = (&one.manifest.name, session.options.accept_signer);
+        let (name, accept) = (&one.manifest().name, session.options.accept_signer);
         trust::compare(&mut signers, registry, name, &one.vouching, accept, attendant)?;
         // What a lockfile does not name yet, it is to name by a key that is pinned.
         if job.expected.key.is_none() {
@@ -358,7 +343,7 @@ fn compare_signers(
 
 /// Those of the keys that vouch for a skill that are pinned for it.
 fn pinned_keys(signers: &Signers, registry: Option<&Url>, prepared: &Prepared) -> Vec<KeyId> {
-    let pinned = signers.pinned(registry, &prepared.manifest.name);
+    let pinned = signers.pinned(registry, &prepared.manifest().name);
     let vouching = prepared.vouching.iter().map(|candidate| candidate.key.id());
     vouching.filter(|key| pinned.is_some_and(|pinned| pinned.keys.contains(key))).collect()
 }

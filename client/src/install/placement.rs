@@ -85,7 +85,7 @@ impl Placing<'_, '_> {
                     folder.clear()?;
                 }
                 // Two paths may lead to one directory, where its user linked them.
-                let identity = folder.identity()?;
+                let identity = folder.identity();
                 if let Some((_, first)) = seen.iter().find(|(one, _)| *one == identity) {
                     plan.also_for(first, agents);
                     continue;
@@ -103,15 +103,16 @@ impl Placing<'_, '_> {
         }
         for placed in self.ledger.placed_of(target.name) {
             let (directory, name) = split(&placed.path)?;
-            let is_there_still = plan.placed.iter().any(|one| one.path == placed.path)
-                || (name == target.directory_name.as_str()
-                    && match self.folders.existing(directory)? {
-                        Some(folder) => {
-                            let identity = folder.identity()?;
-                            seen.iter().any(|(one, _)| *one == identity)
-                        }
-                        None => false,
-                    });
+            let is_there_still =
+                plan.placed.iter().any(|one| one.path.as_os_str() == placed.path.as_os_str())
+                    || (name == target.directory_name.as_str()
+                        && match self.folders.existing(directory)? {
+                            Some(folder) => {
+                                let identity = folder.identity();
+                                seen.iter().any(|(one, _)| *one == identity)
+                            }
+                            None => false,
+                        });
             if !is_there_still {
                 self.take_out(placed, &mut plan)?;
             }

@@ -51,13 +51,30 @@ pub(super) struct Expected {
     /// The key whose signature over `address` was verified when agents were first shown it.
     pub(super) verified: Option<KeyId>,
     /// What the store holds of it, re-hashed in this run.
-    pub(super) stored: Option<Arc<Stored>>,
+    pub(super) held: Option<Held>,
+}
+
+/// A snapshot that the store holds, re-hashed in this run.
+#[derive(Debug, Clone)]
+pub(super) struct Held {
+    /// Its manifest and signatures.
+    pub(super) stored: Arc<Stored>,
+    /// Whether its tree was re-hashed too and is what the manifest says.
+    pub(super) is_intact: bool,
+}
+
+impl Held {
+    /// A snapshot of which the record alone was read.
+    pub(super) fn unseen(stored: Stored) -> Self {
+        Self { stored: Arc::new(stored), is_intact: false }
+    }
 }
 
 /// A skill in the store, checked.
 #[derive(Debug, Clone)]
 pub(super) struct Prepared {
-    pub(super) manifest: Manifest,
+    /// Its manifest and signatures.
+    stored: Arc<Stored>,
     pub(super) address: ContentAddress,
     /// The archive's digest, where one was read or is known.
     pub(super) archive: ContentAddress,
@@ -71,6 +88,11 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
+    /// Its manifest.
+    pub(super) fn manifest(&self) -> &Manifest {
+        &self.stored.manifest
+    }
+
     /// The public key that the lockfile names.
     pub(super) fn key(&self) -> Option<KeyId> {
         self.vouching.first().map(|candidate| candidate.key.id())
@@ -100,19 +122,20 @@ pub(super) fn prepare(
 ) -> Result<Prepared, Error> {
     let Shared { settings, runners, store, lease } = shared;
     let is_new = archive.is_some();
-    let (manifest, envelope, address, digest) = if let Some(archive) = archive {
+    let (held, address, digest) = if let Some(archive) = archive {
         let Ingested { address, manifest, envelope, archive } =
             ingest(store, lease, archive, expected.address.as_ref())?;
-        (manifest, envelope, address, Some(archive.sha256.address()))
+        (Held::unseen(Stored { manifest, envelope }), address, Some(archive.sha256.address()))
     } else {
         let address = expected.address.ok_or_else(|| lost(expected))?;
-        let stored = expected.stored.as_ref().ok_or_else(|| lost(expected))?;
-        (stored.manifest.clone(), stored.envelope.clone(), address, expected.archive)
+        (expected.held.clone().ok_or_else(|| lost(expected))?, address, expected.archive)
     };
-    compare(expected, &manifest, digest.as_ref())?;
+    let Held { stored, is_intact } = held;
+    let Stored { manifest, envelope } = &*stored;
+    compare(expected, manifest, digest.as_ref())?;
     let vouching = if is_new || expected.verified.is_none() || expected.verified != expected.key {
         vouching(
-            &envelope,
+            envelope,
             &manifest.name,
             &manifest.version,
             &address,
@@ -128,20 +151,22 @@ pub(super) fn prepare(
     let mut repaired = Vec::new();
     let checked = match expected.visible {
         true if expected.seen == Some(address) => {
-            repaired = activation::intact_tree_at(store, &address, &manifest)?.1;
+            if !is_intact {
+                repaired = activation::intact_tree_at(store, &address, manifest)?.1;
+            }
             None
         }
         true => {
             // A new tree is made under the lease of this install; the check re-hashes it.
-            store.materialise(lease, &manifest)?;
-            let checked = activation::check_with(store, &manifest, settings, runners)?;
+            store.materialise(lease, manifest)?;
+            let checked = activation::check_with(store, manifest, settings, runners)?;
             repaired.clone_from(&checked.repaired);
             Some(checked)
         }
         false => None,
     };
     let archive = digest.ok_or_else(|| lost(expected))?;
-    Ok(Prepared { manifest, address, archive, vouching, checked, repaired, is_new })
+    Ok(Prepared { stored, address, archive, vouching, checked, repaired, is_new })
 }
 
 fn ingest(
@@ -191,9 +216,4 @@ fn lost(expected: &Expected) -> Error {
     let name =
         expected.name.as_ref().map_or_else(|| "a skill".to_owned(), |name| format!("`{name}`"));
     Error::new(Kind::Failed, "not_found", format!("{name} is not in the store"))
-}
-
-/// That a thread ended before its time.
-pub(super) fn internal() -> Error {
-    Error::new(Kind::Failed, "internal", "a part of the install ended before its time")
 }

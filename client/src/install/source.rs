@@ -7,20 +7,19 @@ use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::wire::{Document, VersionEntry};
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 use skillpkg_store::archive::{Bounds, Reader};
-use skillpkg_store::content::Stored;
 use url::Url;
 
 use super::attend::Attendant;
 use super::goal::{Goal, GoalSkill};
 use super::index::{Index, check_registry};
 use super::pick::pick;
-use super::prepare::{Expected, internal, stored};
+use super::prepare::{Expected, Held, stored};
 use super::session::Session;
 use super::trust::{Candidate, candidates_of};
 use crate::project::{Locked, Source, io_error};
 use crate::registry::Registry;
 use crate::state::Signers;
-use crate::{Error, Kind, keys};
+use crate::{Error, Kind, keys, parallel};
 
 /// How a skill's archive is had.
 #[derive(Debug, Clone)]
@@ -65,8 +64,8 @@ pub(super) async fn find(
 ) -> Result<Vec<Job>, Error> {
     let mut drafts = Vec::with_capacity(goal.skills.len());
     let mut asked = Vec::new();
-    for (skill, stored) in goal.skills.iter().zip(read_stored(session, goal)?) {
-        let mut draft = draft(session, skill, stored, signers)?;
+    for (skill, held) in goal.skills.iter().zip(look(session, goal)?) {
+        let mut draft = draft(session, skill, held, signers)?;
         if let Some(job) = &mut draft {
             ask_of_keys(session, job, signers, attendant).await?;
         } else {
@@ -92,43 +91,32 @@ pub(super) async fn find(
         .collect()
 }
 
-/// What the store holds of each skill that is to be kept, re-hashed: on several threads, since this
-/// is most of what a command costs that finds nothing to do.
-fn read_stored(session: &Session<'_>, goal: &Goal) -> Result<Vec<Option<Stored>>, Error> {
-    const FEWEST_OF_A_THREAD: usize = 8;
+/// What the store holds of each skill that is to be kept, re-hashed, with its tree where agents see
+/// it: on several threads, since this is most of what a command costs that finds nothing to do.
+fn look(session: &Session<'_>, goal: &Goal) -> Result<Vec<Option<Held>>, Error> {
     let store = &session.store;
-    let read = |skill: &GoalSkill| match &skill.keep {
-        Some(keep) => stored(store, &keep.address),
-        None => Ok(None),
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = goal.skills.len().div_ceil(threads).max(FEWEST_OF_A_THREAD);
-    if goal.skills.len() <= share {
-        return goal.skills.iter().map(read).collect();
-    }
-    std::thread::scope(|scope| {
-        let running: Vec<_> = goal
-            .skills
-            .chunks(share)
-            .map(|skills| scope.spawn(move || skills.iter().map(read).collect::<Vec<_>>()))
-            .collect();
-        let mut all = Vec::with_capacity(goal.skills.len());
-        for thread in running {
-            all.extend(thread.join().map_err(|_| internal())?);
-        }
-        all.into_iter().collect()
-    })
+    let looked = parallel::map(&goal.skills, |skill| {
+        let Some(keep) = &skill.keep else { return Ok(None) };
+        let Some(stored) = stored(store, &keep.address)? else { return Ok(None) };
+        let is_seen = skill.visible && seen(session, &keep.name) == Some(keep.address);
+        // What is wrong with a tree, and whether it can be read at all, is found again by whoever
+        // puts it right.
+        let problems = is_seen.then(|| store.verify_tree_at(&keep.address, &stored.manifest));
+        let is_intact = matches!(problems, Some(Ok(problems)) if problems.is_empty());
+        Ok(Some(Held { stored: Arc::new(stored), is_intact }))
+    })?;
+    looked.into_iter().collect()
 }
 
 /// The job of a skill of which everything is here; [`None`] where a registry has to be asked.
 fn draft(
     session: &Session<'_>,
     skill: &GoalSkill,
-    stored: Option<Stored>,
+    held: Option<Held>,
     signers: &Signers,
 ) -> Result<Option<Job>, Error> {
     if let Some(file) = &skill.wanted.file {
-        return Ok(Some(file_job(session, skill, file, stored, signers)));
+        return Ok(Some(file_job(session, skill, file, held, signers)));
     }
     let Some(keep) = &skill.keep else { return Ok(None) };
     let Source::Registry(url) = &keep.source else { return Ok(None) };
@@ -139,13 +127,13 @@ fn draft(
         return Ok(None);
     };
     let Some(key) = signers.key(&keep.key) else { return Ok(None) };
-    let Some(stored) = stored else { return Ok(None) };
+    let Some(held) = held else { return Ok(None) };
     let account = pinned.account.clone();
     let known = Candidate::known(key, signers, Some(url), &keep.name);
     Ok(Some(Job {
         origin: Origin::Store,
         expected: Expected {
-            stored: Some(Arc::new(stored)),
+            held: Some(held),
             ..expected_of(session, skill, keep, vec![Candidate { account, ..known }])
         },
         source: keep.source.clone(),
@@ -161,7 +149,7 @@ fn file_job(
     session: &Session<'_>,
     skill: &GoalSkill,
     file: &str,
-    stored: Option<Stored>,
+    held: Option<Held>,
     signers: &Signers,
 ) -> Job {
     let name = &skill.wanted.name;
@@ -181,10 +169,10 @@ fn file_job(
     };
     if let Some(keep) = &skill.keep
         && known(&[keep.key])
-        && let Some(stored) = stored
+        && let Some(held) = held
     {
-        let stored = Some(Arc::new(stored));
-        let expected = Expected { stored, ..expected_of(session, skill, keep, candidates) };
+        let expected =
+            Expected { held: Some(held), ..expected_of(session, skill, keep, candidates) };
         return job(Origin::Store, expected);
     }
     let expected = match &skill.keep {
@@ -269,17 +257,17 @@ fn from_index(
             visible: skill.visible,
             seen: seen(session, name),
             verified: None,
-            stored: None,
+            held: None,
         },
     };
-    let stored = stored(&session.store, &entry.address)?.map(Arc::new);
+    let held = stored(&session.store, &entry.address)?.map(Held::unseen);
     Ok(Job {
-        origin: if stored.is_some() {
+        origin: if held.is_some() {
             Origin::Store
         } else {
             Origin::Registry(registry.clone(), entry.size)
         },
-        expected: Expected { stored, ..expected },
+        expected: Expected { held, ..expected },
         source: Source::Registry(registry.url().clone()),
         log_index: entry.log_index,
         yanked: entry.yanked.as_ref().map(|yank| yank.reason.clone()),
@@ -339,7 +327,7 @@ fn expected_of(
         visible: skill.visible,
         seen: seen(session, &keep.name),
         verified: verified(session, keep),
-        stored: None,
+        held: None,
     }
 }
 
@@ -355,7 +343,7 @@ fn file_expected(session: &Session<'_>, skill: &GoalSkill, candidates: Vec<Candi
         visible: skill.visible,
         seen: seen(session, name),
         verified: None,
-        stored: None,
+        held: None,
     }
 }
 

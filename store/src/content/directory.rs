@@ -164,8 +164,7 @@ fn names(directory: &File) -> io::Result<Vec<Name>> {
 /// the file system gives them.
 #[cfg(not(unix))]
 pub(super) fn open_listed(parent: &Dir, name: &str) -> io::Result<(Dir, Vec<Name>)> {
-    let directory =
-        if name == "." { parent.try_clone()? } else { open_directory(parent, name)? };
+    let directory = if name == "." { parent.try_clone()? } else { open_directory(parent, name)? };
     let names = directory
         .entries()?
         .map(|found| {
