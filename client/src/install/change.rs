@@ -1,6 +1,6 @@
 //! What becomes of the project's files, its state and the agents' directories.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use skillpkg_schema::diagnostic::escape;
@@ -15,7 +15,7 @@ use super::source::Job;
 use crate::Error;
 use crate::parallel::ended_early;
 use crate::project::{LockFile, Locked, ProjectDocument};
-use crate::state::{Active, Journal, ProjectState, Step, TextChange};
+use crate::state::{Active, Journal, Step, TextChange};
 
 /// What becomes of the project's files, its state and the agents' directories.
 pub(super) struct Change {
@@ -25,8 +25,17 @@ pub(super) struct Change {
 }
 
 impl Change {
-    pub(super) fn of(session: &Session<'_>) -> Self {
-        let journal = Journal { state: session.remembered.clone(), ..Journal::default() };
+    /// A change that puts, hides or removes exactly these skills.
+    pub(super) fn of<'n>(
+        session: &Session<'_>,
+        names: impl IntoIterator<Item = &'n QualifiedName>,
+    ) -> Self {
+        let names: HashSet<&QualifiedName> = names.into_iter().collect();
+        let mut state = session.remembered.clone();
+        state.placed.retain(|placed| !names.contains(&placed.name));
+        state.active.retain(|active| !names.contains(&active.name));
+        state.inactive.retain(|inactive| !names.contains(inactive));
+        let journal = Journal { state, ..Journal::default() };
         Self { journal, lock: session.files.lock.clone(), document: None }
     }
 
@@ -48,7 +57,6 @@ impl Change {
         attendant: &mut dyn Attendant,
     ) -> Result<(), Error> {
         tell_left(&plan, attendant);
-        forget(&mut self.journal.state, name);
         // Where another skill takes the place, one exchange does both.
         let taken = &self.journal.state.placed;
         let steps = plan.steps.into_iter();
@@ -98,7 +106,6 @@ impl Change {
         };
         self.note(session, job, &locked)?;
         let state = &mut self.journal.state;
-        forget(state, name);
         state.placed.extend(plan.placed);
         if job.goal.visible {
             state.active.push(Active {
@@ -121,7 +128,6 @@ impl Change {
     pub(super) fn hide(&mut self, name: &QualifiedName, plan: Plan, attendant: &mut dyn Attendant) {
         tell_left(&plan, attendant);
         self.journal.steps.extend(plan.steps);
-        forget(&mut self.journal.state, name);
         self.journal.state.inactive.push(name.clone());
     }
 
@@ -175,12 +181,6 @@ impl Change {
             && journal.state == session.remembered;
         (!is_nothing).then_some(journal)
     }
-}
-
-fn forget(state: &mut ProjectState, name: &QualifiedName) {
-    state.placed.retain(|placed| placed.name != *name);
-    state.active.retain(|active| active.name != *name);
-    state.inactive.retain(|inactive| inactive != name);
 }
 
 fn tell_left(plan: &Plan, attendant: &mut dyn Attendant) {

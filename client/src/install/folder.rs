@@ -216,6 +216,10 @@ impl Folder {
     /// What stands at `name`.
     pub(super) fn look(&self, name: &str) -> Result<Found, Error> {
         let failed = |error: io::Error| io_error(&self.path.join(name), &error);
+        // Most often it is our link, and what is none is looked at again.
+        if let Ok(target) = self.directory.read_link_contents(name) {
+            return Ok(Found::Link(target));
+        }
         let metadata = match self.directory.symlink_metadata(name) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),

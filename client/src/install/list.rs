@@ -11,6 +11,7 @@ use skillpkg_store::content::Store;
 use super::attend::Attendant;
 use super::directories::Directories;
 use super::folders::Folders;
+use super::ledger::Ledger;
 use super::options::Options;
 use super::placement::{Placing, Target, edits};
 use super::prepare::stored;
@@ -101,7 +102,7 @@ pub fn settle(
     let store = Store::open(&settings.home)?;
     let _lease = store.lease()?;
     let base = base_of(settings, reach, &directory);
-    recover::finish(&state, &store, &directory, &base, attendant)
+    recover::finish(&state, &store, &directory, &base, attendant).map(|_| ())
 }
 
 /// The skills that a project has, sorted by name, each re-hashed where it is placed. Writes nothing,
@@ -207,7 +208,7 @@ pub fn drift(
     let mut placing = Placing {
         folders: &mut folders,
         store: &session.store,
-        ledger: &session.remembered,
+        ledger: Ledger::of(&session.remembered),
         leaving: &leaving,
         discard_edits: false,
     };

@@ -18,6 +18,7 @@ use super::directories::Directories;
 use super::folders::Folders;
 use super::goal::{Goal, Kept, Report};
 use super::index::Index;
+use super::ledger::Ledger;
 use super::placement::{Placing, Target};
 use super::prepare::{Archive, Expected, Prepared, Shared, is_lost, prepare};
 use super::session::Session;
@@ -63,7 +64,7 @@ pub(super) async fn make(
     let mut placing = Placing {
         folders: &mut folders,
         store: &session.store,
-        ledger: &session.remembered,
+        ledger: Ledger::of(&session.remembered),
         leaving: &goal.removed,
         discard_edits: session.options.discard_edits,
     };
@@ -99,7 +100,8 @@ pub(super) async fn make(
     let signers = compare_signers(session, &before, &jobs, &mut prepared, attendant)?;
     approval::ask(session, &signers, &jobs, &prepared, goal.is_update, attendant)?;
 
-    let mut change = Change::of(session);
+    let going = prepared.iter().map(|one| &one.manifest().name);
+    let mut change = Change::of(session, going.chain(&goal.removed));
     for ((job, one), plan) in jobs.iter().zip(&prepared).zip(plans) {
         report.skills.push(change.put(session, job, one, plan, attendant)?);
     }
@@ -142,11 +144,11 @@ pub(super) fn hide(
     let mut placing = Placing {
         folders: &mut folders,
         store: &session.store,
-        ledger: &session.remembered,
+        ledger: Ledger::of(&session.remembered),
         leaving: &[],
         discard_edits: session.options.discard_edits,
     };
-    let mut change = Change::of(session);
+    let mut change = Change::of(session, names);
     for name in names {
         let plan = placing.remove(name)?;
         change.hide(name, plan, attendant);

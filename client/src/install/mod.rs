@@ -10,6 +10,7 @@ mod folder;
 mod folders;
 mod goal;
 mod index;
+mod ledger;
 mod list;
 mod make;
 mod options;

@@ -8,8 +8,9 @@ use skillpkg_store::content::{Store, TreeProblem};
 
 use super::folder::Found;
 use super::folders::{Folders, split};
+use super::ledger::Ledger;
 use super::prepare::stored;
-use crate::state::{Occupant, Placed, Placement, ProjectState, Step};
+use crate::state::{Occupant, Placed, Placement, Step};
 use crate::{Error, Kind};
 
 /// Where one skill is to be placed.
@@ -52,7 +53,7 @@ impl Plan {
 pub(super) struct Placing<'p, 's> {
     pub(super) folders: &'p mut Folders<'s>,
     pub(super) store: &'p Store,
-    pub(super) ledger: &'p ProjectState,
+    pub(super) ledger: Ledger<'p>,
     /// Skills that the project is to have no more: what was placed of them may be replaced.
     pub(super) leaving: &'p [QualifiedName],
     pub(super) discard_edits: bool,
@@ -101,7 +102,8 @@ impl Placing<'_, '_> {
             }
             self.place_at(target, &path, agents, &mut plan)?;
         }
-        for placed in self.ledger.placed_of(target.name) {
+        let ledger = self.ledger.of_skill(target.name).to_vec();
+        for placed in ledger {
             let (directory, name) = split(&placed.path)?;
             let is_there_still =
                 plan.placed.iter().any(|one| one.path.as_os_str() == placed.path.as_os_str())
@@ -123,7 +125,7 @@ impl Placing<'_, '_> {
     /// Plans how all that was placed of a skill goes.
     pub(super) fn remove(&mut self, name: &QualifiedName) -> Result<Plan, Error> {
         let mut plan = Plan::default();
-        for placed in self.ledger.placed_of(name) {
+        for placed in self.ledger.of_skill(name).to_vec() {
             self.take_out(placed, &mut plan)?;
         }
         Ok(plan)
@@ -136,7 +138,7 @@ impl Placing<'_, '_> {
         agents: &[String],
         plan: &mut Plan,
     ) -> Result<(), Error> {
-        let listed = self.ledger.placed_at(path);
+        let listed = self.ledger.at(path);
         let placement = match listed {
             Some(placed) if !target.change_placement => placed.placement,
             _ => target.placement,
@@ -201,7 +203,7 @@ impl Placing<'_, '_> {
     fn standing(&mut self, name: &QualifiedName, path: &Path) -> Result<Standing, Error> {
         let listed = self
             .ledger
-            .placed_at(path)
+            .at(path)
             .filter(|placed| placed.name == *name || self.leaving.contains(&placed.name));
         Ok(match (self.folders.look(path)?, listed) {
             (Found::Nothing, _) => Standing::Nothing,

@@ -11,7 +11,8 @@ use crate::state::{Journal, ProjectState, State, Step, TextChange};
 use crate::{Error, Kind};
 
 /// Finishes a change that a kill cut short, and removes what one left that had not begun its
-/// change. Whoever calls holds the project's lock.
+/// change; answers with what is remembered of the project then. Whoever calls holds the project's
+/// lock.
 ///
 /// Done again, it does nothing again: a kill in the midst of it loses nothing either.
 pub(super) fn finish(
@@ -20,11 +21,13 @@ pub(super) fn finish(
     directory: &ProjectDirectory,
     base: &Base<'_>,
     attendant: &mut dyn Attendant,
-) -> Result<(), Error> {
+) -> Result<ProjectState, Error> {
     let root = directory.root();
     let mut folders = Folders::new(base, store);
     let Some(journal) = state.journal(root)? else {
-        return tidy(&mut folders, &state.project(root)?);
+        let remembered = state.project(root)?;
+        tidy(&mut folders, &remembered)?;
+        return Ok(remembered);
     };
     attendant.tell("finishing a change that was cut short");
     let Journal { steps, project, lock, state: mut remembered } = journal;
@@ -44,7 +47,8 @@ pub(super) fn finish(
     }
     state.set_project(root, &remembered)?;
     state.end(root)?;
-    folders.clear()
+    folders.clear()?;
+    state.project(root)
 }
 
 /// Removes staging directories of a run that was killed before it began its change.

@@ -69,15 +69,16 @@ impl<'a> Session<'a> {
         };
         let store = Store::open(&settings.home)?;
         let lease = Arc::new(store.lease()?);
-        if finish {
+        let remembered = if finish {
             let base = base_of(settings, options.reach, &directory);
-            recover::finish(&state, &store, &directory, &base, attendant)?;
-        }
+            recover::finish(&state, &store, &directory, &base, attendant)?
+        } else {
+            state.project(directory.root())?
+        };
         let files = directory.read()?;
         for warning in &files.warnings {
             attendant.warn(&warning.to_string());
         }
-        let remembered = state.project(directory.root())?;
         Ok(Self {
             settings,
             options,

@@ -105,13 +105,6 @@ impl ProjectState {
         self.placed.iter().filter(move |placed| placed.name == *name)
     }
 
-    /// What was placed at `path`.
-    pub fn placed_at(&self, path: &Path) -> Option<&Placed> {
-        // As text: comparing the parts of a hundred paths with each of a hundred others was a tenth
-        // of an install with nothing to do.
-        self.placed.iter().find(|placed| placed.path.as_os_str() == path.as_os_str())
-    }
-
     /// The active entry of `name`.
     pub fn active(&self, name: &QualifiedName) -> Option<&Active> {
         self.active.iter().find(|active| active.name == *name)
@@ -120,10 +113,28 @@ impl ProjectState {
 
 /// A project's state as its file holds it.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(from = "ProjectFields")]
 struct ProjectRecord {
     root: PathBuf,
     #[serde(flatten)]
     state: ProjectState,
+}
+
+/// The same fields side by side: what is flattened is held in memory twice before it is read.
+#[derive(Deserialize)]
+struct ProjectFields {
+    root: PathBuf,
+    placed: Vec<Placed>,
+    active: Vec<Active>,
+    #[serde(default)]
+    inactive: Vec<QualifiedName>,
+}
+
+impl From<ProjectFields> for ProjectRecord {
+    fn from(fields: ProjectFields) -> Self {
+        let ProjectFields { root, placed, active, inactive } = fields;
+        Self { root, state: ProjectState { placed, active, inactive } }
+    }
 }
 
 /// The machine's memory, beneath one home. Cheap to clone.
