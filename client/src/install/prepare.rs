@@ -133,7 +133,9 @@ pub(super) fn prepare(
     let Held { stored, is_intact } = held;
     let Stored { manifest, envelope } = &*stored;
     compare(expected, manifest, digest.as_ref())?;
-    let vouching = if is_new || expected.verified.is_none() || expected.verified != expected.key {
+    let is_revoked = expected.candidates.iter().any(|one| one.revoked.is_some());
+    let is_verified = expected.verified.is_some() && expected.verified == expected.key;
+    let vouching = if is_new || is_revoked || !is_verified {
         vouching(
             envelope,
             &manifest.name,

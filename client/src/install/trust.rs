@@ -67,7 +67,8 @@ pub(super) fn candidates_of(
 
 /// The candidates that vouch that `name` at `version` is `address`.
 ///
-/// At least one does, and a revoked key only for what the registry lists as signed with it; where the lockfile says which, that one does.
+/// At least one does, and a revoked key only for what the registry lists as signed with it; where
+/// the lockfile says which, that one does.
 pub(super) fn vouching(
     envelope: &Envelope,
     name: &QualifiedName,

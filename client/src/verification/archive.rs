@@ -24,7 +24,7 @@ impl Verifier<'_> {
                 if let Some(detail) = derived {
                     problems.push(problem(ProblemKind::Digest, "").with_detail(detail));
                 }
-                let vouched = self.vouched(&subject, &envelope).await?;
+                let vouched = self.vouched(&self.keys()?, &subject, &envelope).await?;
                 notices.extend(vouched.notices);
                 problems
                     .extend(vouched.problem.map(|found| Problem { name: name.clone(), ..found }));

@@ -181,12 +181,14 @@ impl<'a> Verifier<'a> {
             }
         }
         let wanted = |name: &QualifiedName| names.is_empty() || names.contains(name);
-        let mut report = Report::default();
-        for locked in locked.iter().filter(|locked| wanted(&locked.name)) {
+        let subject = |locked: &Locked| {
             let seen = state.active(&locked.name).is_some()
                 || state.placed_of(&locked.name).next().is_some();
-            report.add(self.snapshot(&Subject::of_locked(locked, seen)).await?);
-        }
+            Subject::of_locked(locked, seen)
+        };
+        let subjects: Vec<Subject> =
+            locked.iter().filter(|locked| wanted(&locked.name)).map(subject).collect();
+        let mut report = self.snapshots(&subjects).await?;
         for placed in state.placed.iter().filter(|placed| wanted(&placed.name)) {
             let problems = self.copy(placed)?;
             report.add(Report { problems, ..Report::default() });
@@ -198,12 +200,20 @@ impl<'a> Verifier<'a> {
     pub async fn everything(&self) -> Result<Report, Error> {
         let mut report = self.project(&[]).await?;
         let locked = self.locked()?;
+        let mut subjects = Vec::new();
         for address in self.store.snapshots()? {
             if locked.iter().any(|one| one.address == address) {
                 continue;
             }
-            report.add(self.unlocked(address).await?);
+            match self.unlocked(address)? {
+                Ok(subject) => subjects.push(subject),
+                Err(problem) => {
+                    let problems = vec![problem];
+                    report.add(Report { checked: 1, problems, ..Report::default() });
+                }
+            }
         }
+        report.add(self.snapshots(&subjects).await?);
         Ok(report)
     }
 

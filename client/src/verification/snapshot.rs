@@ -5,22 +5,41 @@ use skillpkg_schema::manifest::verify_derived;
 use skillpkg_schema::signature::{Envelope, PublicKey, ReleaseError, verify_release};
 use skillpkg_store::content::{Store, StoreError, Stored};
 
-use super::keys::{add_those_of, registry_of};
+use super::keys::{KeyRing, add_those_of, registry_of};
 use super::{Problem, ProblemKind, Report, Subject, Verifier};
 use crate::Error;
 use crate::install::{Candidate, check_file_signer};
 use crate::keys::UNKNOWN_KEY_HINT;
+use crate::parallel;
 use crate::state::Signers;
 
 impl Verifier<'_> {
-    /// Verifies a snapshot, and repairs it where that is wanted.
-    pub(super) async fn snapshot(&self, subject: &Subject) -> Result<Report, Error> {
-        let (mut problems, mut notices) = self.check(subject).await?;
+    /// Verifies snapshots, and repairs each where that is wanted. What asks nobody is done on every
+    /// processor.
+    pub(super) async fn snapshots(&self, subjects: &[Subject]) -> Result<Report, Error> {
+        let ring = self.keys()?;
+        let looked = parallel::map(subjects, |subject| self.look(&ring, subject))?;
+        let mut report = Report::default();
+        for (subject, look) in subjects.iter().zip(looked) {
+            report.add(self.conclude(&ring, subject, look?).await?);
+        }
+        Ok(report)
+    }
+
+    /// Verifies what was looked at, as far as a registry has to be asked, and repairs it where that
+    /// is wanted.
+    async fn conclude(
+        &self,
+        ring: &KeyRing<'_>,
+        subject: &Subject,
+        look: Look,
+    ) -> Result<Report, Error> {
+        let (mut problems, mut notices) = self.judged(ring, subject, look).await?;
         let mut repaired = Vec::new();
         if self.repair && !problems.is_empty() {
             let not_fetched = self.mend(subject, &problems).await?;
             let mut left;
-            (left, notices) = self.check(subject).await?;
+            (left, notices) = self.judged(ring, subject, self.look(ring, subject)?).await?;
             // A blob that was damaged is set aside when that is found, and missing from then on.
             let is_left = |path: &str| left.iter().any(|one| one.path == path);
             repaired = problems.into_iter().filter(|problem| !is_left(&problem.path)).collect();
@@ -35,34 +54,33 @@ impl Verifier<'_> {
         Ok(Report { checked: 1, problems, repaired, notices })
     }
 
-    /// Verifies a snapshot that no lockfile of this project names.
-    pub(super) async fn unlocked(&self, address: ContentAddress) -> Result<Report, Error> {
-        let manifest = match stored(&self.store, &address)? {
-            Ok(stored) => stored.manifest,
-            Err(kind) => {
-                let problem = Problem::new(&address, kind, "").with_detail("its manifest");
-                return Ok(Report { checked: 1, problems: vec![problem], ..Report::default() });
-            }
-        };
-        let subject = Subject {
-            name: manifest.name,
-            version: manifest.version,
-            address,
-            key: None,
-            source: None,
-            seen: false,
-            from_file: false,
-        };
-        self.snapshot(&subject).await
+    /// A snapshot that no lockfile of this project names; else what is wrong with its record.
+    pub(super) fn unlocked(
+        &self,
+        address: ContentAddress,
+    ) -> Result<Result<Subject, Problem>, Error> {
+        Ok(match stored(&self.store, &address)? {
+            Ok(Stored { manifest, .. }) => Ok(Subject {
+                name: manifest.name,
+                version: manifest.version,
+                address,
+                key: None,
+                source: None,
+                seen: false,
+                from_file: false,
+            }),
+            Err(kind) => Err(Problem::new(&address, kind, "").with_detail("its manifest")),
+        })
     }
 
-    /// What is wrong with a snapshot, and what could not be found out.
-    async fn check(&self, subject: &Subject) -> Result<(Vec<Problem>, Vec<String>), Error> {
+    /// What is wrong with a snapshot, as far as that is found without asking anybody.
+    fn look(&self, ring: &KeyRing<'_>, subject: &Subject) -> Result<Look, Error> {
         let problem = |kind, path: &str| Problem::new(&subject.name, kind, path);
         let Stored { manifest, envelope } = match stored(&self.store, &subject.address)? {
             Ok(stored) => stored,
             Err(kind) => {
-                return Ok((vec![problem(kind, "").with_detail("its manifest")], Vec::new()));
+                let problems = vec![problem(kind, "").with_detail("its manifest")];
+                return Ok(Look { problems, envelope: None, vouched: None });
             }
         };
         let mut problems = Vec::new();
@@ -75,7 +93,7 @@ impl Verifier<'_> {
         }
         let made = self.store.tree_path(&subject.address).symlink_metadata().is_ok();
         if made || subject.seen {
-            match self.store.verify_tree(&manifest) {
+            match self.store.verify_tree_at(&subject.address, &manifest) {
                 Ok(found) => {
                     let found = found.iter().map(|one| problem(one.kind.into(), &one.path));
                     problems.extend(found);
@@ -106,10 +124,32 @@ impl Verifier<'_> {
                 problems.push(problem(ProblemKind::Digest, "").with_detail(detail));
             }
         }
-        let vouched = self.vouched(subject, &envelope).await?;
+        let candidates = ring.of(subject, &envelope);
+        let vouched = (!self.has_to_ask(subject, &candidates))
+            .then(|| judge(subject, &envelope, &candidates, &ring.signers));
+        Ok(Look { problems, envelope: Some(envelope), vouched })
+    }
+
+    /// What is wrong with a snapshot, and what is worth telling or could not be found out.
+    async fn judged(
+        &self,
+        ring: &KeyRing<'_>,
+        subject: &Subject,
+        look: Look,
+    ) -> Result<(Vec<Problem>, Vec<String>), Error> {
+        let Look { mut problems, envelope, vouched } = look;
+        let vouched = match (vouched, envelope) {
+            (Some(vouched), _) => vouched,
+            (None, Some(envelope)) => self.vouched(ring, subject, &envelope).await?,
+            (None, None) => Vouched::default(),
+        };
         problems.extend(vouched.problem);
         problems.sort();
         Ok((problems, vouched.notices))
+    }
+
+    fn has_to_ask(&self, subject: &Subject, candidates: &[Candidate]) -> bool {
+        (candidates.is_empty() || subject.from_file) && !self.settings.offline
     }
 
     /// Whether a known key vouches for the snapshot, and the one that the lockfile names does; else
@@ -119,13 +159,13 @@ impl Verifier<'_> {
     /// registry took it in before that. It is held to what an install of it is held to.
     pub(super) async fn vouched(
         &self,
+        ring: &KeyRing<'_>,
         subject: &Subject,
         envelope: &Envelope,
     ) -> Result<Vouched, Error> {
-        let ring = self.keys()?;
         let mut candidates = ring.of(subject, envelope);
         let mut unknown = None;
-        if (candidates.is_empty() || subject.from_file) && !self.settings.offline {
+        if self.has_to_ask(subject, &candidates) {
             // Where no registry can be asked, it stays unknown, and that is told.
             let of = subject.source.as_ref();
             if let Ok(registry) = registry_of(self.settings, &subject.name, of) {
@@ -146,23 +186,25 @@ impl Verifier<'_> {
                 }
             }
         }
-        let (problem, revoked) = judge(subject, envelope, &candidates, &ring.signers);
-        // That it was revoked is known then.
-        let unknown = unknown.filter(|_| problem.is_none() && revoked.is_none());
-        Ok(Vouched { problem, notices: revoked.into_iter().chain(unknown).collect() })
+        let mut vouched = judge(subject, envelope, &candidates, &ring.signers);
+        // Where there is something to tell, it is that it was revoked.
+        if vouched.problem.is_none() && vouched.notices.is_empty() {
+            vouched.notices.extend(unknown);
+        }
+        Ok(vouched)
     }
 }
 
-/// Why the signature does not hold; else that its key was revoked later, where it was.
+/// Whether a signature holds, and that its key was revoked later, where it was.
 fn judge(
     subject: &Subject,
     envelope: &Envelope,
     candidates: &[Candidate],
     signers: &Signers,
-) -> (Option<Problem>, Option<String>) {
+) -> Vouched {
     let problem = |code, detail| {
         let problem = Problem::new(&subject.name, ProblemKind::Signature, "").with_detail(detail);
-        (Some(Problem { code, ..problem }), None)
+        Vouched { problem: Some(Problem { code, ..problem }), notices: Vec::new() }
     };
     let Subject { name, version, address, key, .. } = subject;
     let known: Vec<PublicKey> = candidates.iter().map(|one| one.key).collect();
@@ -199,10 +241,21 @@ fn judge(
             revoked.reason()
         )
     });
-    (None, told)
+    Vouched { problem: None, notices: told.into_iter().collect() }
+}
+
+/// What was found of a snapshot without asking anybody.
+struct Look {
+    /// What is wrong with its bytes.
+    problems: Vec<Problem>,
+    /// Its signatures, where its record is there.
+    envelope: Option<Envelope>,
+    /// Whether one of them holds, where no registry has to be asked.
+    vouched: Option<Vouched>,
 }
 
 /// Whether a signature holds.
+#[derive(Default)]
 pub(super) struct Vouched {
     /// Why it does not.
     pub(super) problem: Option<Problem>,
