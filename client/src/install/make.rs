@@ -275,7 +275,7 @@ async fn prepare_one(shared: Shared, memory: &Semaphore, job: &Job) -> Result<Pr
     let _room = memory.acquire_many(needed).await.map_err(|_| ended_early())?;
     let archive = match &job.origin {
         Origin::Store => None,
-        Origin::File(path) => Some(Archive::File(path.clone())),
+        Origin::File(archive) => Some(Archive::File(archive.clone())),
         Origin::Registry(registry, size) => {
             let archive = job.expected.archive.ok_or_else(ended_early)?;
             Some(Archive::Bytes(registry.archive(&archive, *size).await?))

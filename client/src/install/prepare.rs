@@ -1,7 +1,6 @@
 //! Brings one skill into the store and checks it, down to what it runs.
 
 use std::io::Cursor;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -11,7 +10,7 @@ use skillpkg_store::content::{Ingested, Lease, Store, StoreError, Stored};
 
 use super::trust::{Candidate, vouching};
 use crate::activation::{self, Checked};
-use crate::project::io_error;
+use crate::project::ProjectArchive;
 use crate::runner::RunnerSet;
 use crate::{Error, Kind, Settings};
 
@@ -30,7 +29,7 @@ pub(super) enum Archive {
     /// Its bytes, of the digest that was asked for.
     Bytes(Bytes),
     /// A file.
-    File(PathBuf),
+    File(ProjectArchive),
 }
 
 /// What a skill is to be, as far as that is known before its archive is read.
@@ -179,12 +178,9 @@ fn ingest(
 ) -> Result<Ingested, Error> {
     Ok(match archive {
         Archive::Bytes(bytes) => store.ingest(lease, Cursor::new(bytes), wanted)?,
-        Archive::File(path) => {
-            let file = crate::regular_file::open(&path).map_err(|error| io_error(&path, &error))?;
-            store
-                .ingest(lease, file, wanted)
-                .map_err(|error| Error::from(error).in_file(path.to_string_lossy()))?
-        }
+        Archive::File(archive) => store
+            .ingest(lease, archive.open()?, wanted)
+            .map_err(|error| Error::from(error).in_file(archive.path().to_string_lossy()))?,
     })
 }
 

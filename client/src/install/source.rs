@@ -1,6 +1,5 @@
 //! Where each skill of a goal comes from: the store, a file, or a registry that has to be asked.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skillpkg_schema::signature::KeyId;
@@ -16,7 +15,7 @@ use super::pick::pick;
 use super::prepare::{Expected, Held, stored};
 use super::session::Session;
 use super::trust::{Candidate, candidates_of};
-use crate::project::{Locked, Source, io_error};
+use crate::project::{Locked, ProjectArchive, Source};
 use crate::registry::Registry;
 use crate::state::Signers;
 use crate::{Error, Kind, keys, parallel};
@@ -27,7 +26,7 @@ pub(super) enum Origin {
     /// It is in the store, and the key that signed it is known.
     Store,
     /// From a file.
-    File(PathBuf),
+    File(ProjectArchive),
     /// From a registry, with the archive's length.
     Registry(Registry, u64),
 }
@@ -157,7 +156,7 @@ fn file_job(
     let candidates: Vec<Candidate> =
         keys.map(|key| Candidate::known(key, signers, None, name)).collect();
     let known = |ids: &[KeyId]| candidates.iter().any(|one| ids.contains(&one.key.id()));
-    let path = session.root().join(file);
+    let archive = session.directory.archive(file);
     let job = |origin, expected| Job {
         origin,
         expected,
@@ -179,7 +178,7 @@ fn file_job(
         Some(keep) => expected_of(session, skill, keep, candidates),
         None => file_expected(session, skill, candidates),
     };
-    job(Origin::File(path), expected)
+    job(Origin::File(archive), expected)
 }
 
 /// Asks the registry of a skill that is read from a file whose keys are its own, and which of them
@@ -192,7 +191,7 @@ async fn ask_of_keys(
     attendant: &mut dyn Attendant,
 ) -> Result<(), Error> {
     let (settings, name) = (session.settings, &job.goal.wanted.name);
-    let Origin::File(path) = &job.origin else { return Ok(()) };
+    let Origin::File(archive) = &job.origin else { return Ok(()) };
     if settings.offline {
         return Ok(());
     }
@@ -211,7 +210,7 @@ async fn ask_of_keys(
             Ok(())
         }
         Err(error) => {
-            let signed_by = signers_of(path)?;
+            let signed_by = signers_of(archive)?;
             if !job.expected.candidates.iter().any(|one| signed_by.contains(&one.key.id())) {
                 return Err(error);
             }
@@ -225,10 +224,9 @@ async fn ask_of_keys(
 }
 
 /// The ids of the keys that are said to have signed an archive.
-fn signers_of(path: &Path) -> Result<Vec<KeyId>, Error> {
-    let file = crate::regular_file::open(path).map_err(|error| io_error(path, &error))?;
-    let reader = Reader::open(file, Bounds::default())
-        .map_err(|error| Error::from(error).in_file(path.to_string_lossy()))?;
+fn signers_of(archive: &ProjectArchive) -> Result<Vec<KeyId>, Error> {
+    let reader = Reader::open(archive.open()?, Bounds::default())
+        .map_err(|error| Error::from(error).in_file(archive.path().to_string_lossy()))?;
     Ok(reader.envelope().key_ids().collect())
 }
 

@@ -8,7 +8,9 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use skillpkg_schema::Diagnostic;
 
-use super::{LOCK_FILE, LockFile, MAX_PROJECT_FILE_BYTES, PROJECT_FILE, ProjectFile};
+use super::{
+    LOCK_FILE, LockFile, MAX_PROJECT_FILE_BYTES, PROJECT_FILE, ProjectArchive, ProjectFile,
+};
 use crate::{Error, Kind, regular_file};
 
 /// A project's directory.
@@ -61,6 +63,11 @@ impl ProjectDirectory {
     /// Where it lies, with every link resolved.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// An archive that its files name by a path.
+    pub(crate) fn archive(&self, file: &str) -> ProjectArchive {
+        ProjectArchive::new(&self.root, file, self.is_own)
     }
 
     /// The handle.

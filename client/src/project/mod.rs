@@ -1,5 +1,6 @@
 //! A project: what it asks for (`skillpkg.toml`) and what it got (`skillpkg.lock`).
 
+mod archive;
 mod conflict;
 mod directory;
 mod edit;
@@ -7,6 +8,7 @@ mod fault;
 mod file;
 mod lock;
 
+pub(crate) use archive::ProjectArchive;
 pub(crate) use directory::io_error;
 pub use directory::{ProjectDirectory, ProjectFiles};
 pub use edit::ProjectDocument;

@@ -9,7 +9,7 @@ use skillpkg_store::content::Stored;
 use super::keys::registry_of;
 use super::snapshot::stored;
 use super::{Problem, ProblemKind, Subject, Verifier};
-use crate::project::Source;
+use crate::project::{ProjectDirectory, Source};
 use crate::{Error, Kind};
 
 impl Verifier<'_> {
@@ -70,8 +70,12 @@ impl Verifier<'_> {
     async fn fetch(&self, subject: &Subject) -> Result<(), Error> {
         let address = &subject.address;
         if let Some(Source::File(path)) = &subject.source {
-            let file =
-                crate::regular_file::open(&self.root.join(path)).map_err(|error| failed(&error))?;
+            let project = if self.root == self.settings.home.join("global") {
+                ProjectDirectory::open_own(&self.root)?
+            } else {
+                ProjectDirectory::open(&self.root)?
+            };
+            let file = project.archive(path).open()?;
             let lease = self.store.lease()?;
             self.store.ingest(&lease, &file, Some(address))?;
             return Ok(());

@@ -206,3 +206,27 @@ fn a_link_that_leads_out_of_the_project_is_refused_and_says_where_to() {
     assert_eq!(fs::read_dir(outside.join("skills")).unwrap().count(), 0);
     assert!(!machine.project().join("skillpkg.toml").exists());
 }
+
+#[cfg(unix)]
+#[test]
+fn an_archive_behind_a_link_that_leads_out_of_the_project_is_read_only_where_a_person_names_it() {
+    let machine = Machine::new();
+    let archive = machine.archive("first", "1.0.0", "first", None);
+    let link = machine.project().join("first.skill.tar.zst");
+    std::os::unix::fs::symlink(&archive, &link).unwrap();
+    let project = machine.project().join("skillpkg.toml");
+    fs::write(&project, "[skills]\nfirst = { file = \"first.skill.tar.zst\" }\n").unwrap();
+    let before = machine.picture();
+    for error in [
+        machine.sync(Frozen::No).unwrap_err(),
+        machine.update(&[], &mut Watcher::default()).unwrap_err(),
+    ] {
+        assert_eq!((error.code.as_str(), error.kind), ("file_outside", crate::Kind::Refused));
+        assert!(error.message.contains(&format!("`{archive}`")), "{error}");
+    }
+    assert_eq!(machine.picture(), before);
+    machine.install(&[link.to_str().unwrap()]).unwrap();
+    let written = fs::read_to_string(&project).unwrap();
+    assert!(written.contains("file = \"../first-1.0.0.skill.tar.zst\""), "{written}");
+    assert!(!machine.sync(Frozen::Yes).unwrap().has_changes());
+}
