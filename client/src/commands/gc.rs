@@ -29,18 +29,41 @@ pub(crate) async fn run(_: Arguments, context: &Context) -> Result<u8, Error> {
     for warning in &live.warnings {
         context.output.warn(warning);
     }
-    let Collected { snapshots, blobs, bytes } = collection.finish(&live.snapshots)?;
+    let collected = collection.finish(&live.snapshots)?;
+    let Collected { snapshots, blobs, bytes } = collected;
     context.output.json(&Shape { snapshots, blobs, bytes })?;
-    context.output.text(&format!(
+    context.output.text(&sentence(&collected))?;
+    Ok(0)
+}
+
+fn sentence(collected: &Collected) -> String {
+    let Collected { snapshots, blobs, bytes } = *collected;
+    format!(
         "removed {} and {}: {}",
         counted(snapshots, "snapshot"),
         counted(blobs, "file"),
         counted(bytes, "byte")
-    ))?;
-    Ok(0)
+    )
 }
 
 fn counted(number: u64, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {what}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_a_kind_is_told_in_the_singular_and_any_other_number_in_the_plural() {
+        for (snapshots, blobs, bytes, told) in [
+            (0, 0, 0, "removed 0 snapshots and 0 files: 0 bytes"),
+            (1, 1, 1, "removed 1 snapshot and 1 file: 1 byte"),
+            (1, 2, 512, "removed 1 snapshot and 2 files: 512 bytes"),
+            (2, 1, 1, "removed 2 snapshots and 1 file: 1 byte"),
+        ] {
+            assert_eq!(sentence(&Collected { snapshots, blobs, bytes }), told);
+        }
+    }
 }

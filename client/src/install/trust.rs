@@ -305,7 +305,8 @@ fn who(candidate: &Candidate) -> String {
 mod tests {
     use super::*;
     use crate::install::attend::{Approval, Progress};
-    use skillpkg_schema::signature::SigningKey;
+    use skillpkg_schema::Sha256Digest;
+    use skillpkg_schema::signature::{SigningKey, sign_release};
 
     #[derive(Default)]
     struct Told(Vec<String>);
@@ -323,9 +324,13 @@ mod tests {
         }
     }
 
+    fn with_key(key: PublicKey) -> Candidate {
+        Candidate { key, account: None, revoked: None }
+    }
+
     fn candidate(account: &str) -> Candidate {
         let key = SigningKey::generate().unwrap().public();
-        Candidate { key, account: Some(account.to_owned()), revoked: None }
+        Candidate { account: Some(account.to_owned()), ..with_key(key) }
     }
 
     #[test]
@@ -381,6 +386,28 @@ mod tests {
         assert!(see(std::slice::from_ref(&new), false).is_err());
         see(&[new.clone(), old], true).unwrap();
         see(&[new], false).unwrap();
+    }
+
+    #[test]
+    fn a_key_that_the_lockfile_does_not_name_is_refused_with_the_command_that_locks_it_anew() {
+        let (name, version): (QualifiedName, Version) =
+            ("acme/waitlist".parse().unwrap(), "1.2.0".parse().unwrap());
+        let (key, other) = (SigningKey::generate().unwrap(), SigningKey::generate().unwrap());
+        let digest = Sha256Digest::of(b"a manifest");
+        let envelope = sign_release(&name, &version, digest, std::slice::from_ref(&key));
+        let known = [&key, &other].map(|key| with_key(key.public()));
+        let vouch = |locked: &KeyId| {
+            vouching(&envelope, &name, &version, &digest.address(), &known, Some(locked))
+        };
+        assert_eq!(vouch(&key.public().id()).unwrap(), known[..1]);
+        let error = vouch(&other.public().id()).unwrap_err();
+        assert_eq!((error.code.as_str(), error.kind), ("signature_refused", Kind::Verification));
+        for id in [other.public().id(), key.public().id()] {
+            assert!(error.message.contains(&id.short()), "{error}");
+        }
+        let hint = error.hint.unwrap();
+        assert!(hint.contains("compare the lockfile with its history"), "{hint}");
+        assert!(hint.contains("`skillpkg update acme/waitlist` locks it anew"), "{hint}");
     }
 
     #[test]

@@ -17,6 +17,9 @@ fn a_requirement_gives_the_newest_that_fits_at_its_published_address() {
     assert_eq!((&installed["name"], &installed["version"]), (&"waitlist".into(), &"1.3.0".into()));
     assert_eq!(installed["active"], true);
     let shown = machine.json(&["show", "waitlist@1.3.0"]);
+    for field in ["includes", "included"] {
+        assert_eq!(shown[field], serde_json::json!(["NOTES.md"]), "{field}");
+    }
     assert!(shown.to_string().contains(installed["address"].as_str().unwrap()));
 
     let placed = machine.project.join(".agents/skills/waitlist");
