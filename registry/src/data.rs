@@ -33,7 +33,7 @@ pub enum DataError {
         source: object_store::Error,
     },
     /// Reading or writing failed.
-    #[error("`{}`: {source}", .path.display())]
+    #[error("`{}`: {source}{}", .path.display(), whose(source))]
     Io {
         /// What was read or written.
         path: PathBuf,
@@ -44,6 +44,15 @@ pub enum DataError {
 
 fn by(process: Option<&str>) -> String {
     process.map_or_else(String::new, |process| format!(" by process {process}"))
+}
+
+/// Who may: a command that an operator runs as another account than the service is the usual cause.
+fn whose(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        "; run this as the account that owns the data directory and all in it"
+    } else {
+        ""
+    }
 }
 
 /// An open data directory.
@@ -79,10 +88,14 @@ impl Data {
 
     /// Opens a directory that is there.
     pub async fn open(root: &Path) -> Result<Self, DataError> {
-        if !root.join("registry.db").is_file() {
-            return Err(DataError::Missing(root.to_owned()));
+        match fs::metadata(root.join("registry.db")) {
+            Ok(database) if database.is_file() => Self::open_or_create(root).await,
+            // Somebody else's registry is not one that is missing.
+            Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+                Err(DataError::Io { path: root.to_owned(), source })
+            }
+            _ => Err(DataError::Missing(root.to_owned())),
         }
-        Self::open_or_create(root).await
     }
 
     /// Opens the directory, and makes it where nothing is there yet: accounts may come before the
@@ -189,6 +202,40 @@ mod tests {
         assert!(error.contains(&format!("by process {}", std::process::id())), "{error}");
         drop(claim);
         assert!(data.claim().is_ok());
+    }
+
+    #[test]
+    fn who_may_is_told_with_what_is_not_permitted() {
+        let told = |kind: io::ErrorKind| {
+            DataError::Io { path: "/srv/skillpkg".into(), source: kind.into() }.to_string()
+        };
+        assert!(
+            told(io::ErrorKind::PermissionDenied).ends_with("the data directory and all in it")
+        );
+        assert!(!told(io::ErrorKind::StorageFull).contains("account"));
+    }
+
+    /// Whoever may do everything is told nothing of it: then this says so and ends.
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_directory_of_somebody_else_is_not_said_to_hold_no_registry() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("data");
+        drop(Data::open_or_create(&root).await.unwrap());
+        let allow = |mode| fs::set_permissions(&root, fs::Permissions::from_mode(mode)).unwrap();
+        allow(0o000);
+        let is_closed = fs::read_dir(&root).is_err();
+        let (opened, started) = (Data::open(&root).await, Data::open_or_start(&root).await);
+        allow(0o700);
+        if !is_closed {
+            eprintln!("skipped: a closed directory: needs a user who may not do everything");
+            return;
+        }
+        for error in [opened.unwrap_err(), started.unwrap_err()] {
+            let error = error.to_string();
+            assert!(error.contains("run this as the account"), "{error}");
+        }
     }
 
     #[tokio::test]

@@ -7,6 +7,8 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 fn main() -> ExitCode {
-    let arguments = commands::Arguments::parse();
-    commands::run(arguments)
+    match commands::Arguments::try_parse() {
+        Ok(arguments) => commands::run(arguments),
+        Err(error) => commands::misunderstood(&error),
+    }
 }

@@ -35,7 +35,7 @@ impl Gc {
         let age = Duration::from_secs(u64::from(self.older_than) * 3_600);
         let removal = upkeep::remove_orphans(&data, age, self.dry_run).await?;
         if self.format.json {
-            output::json(&removal);
+            output::json(&removal)?;
         } else {
             let did = if self.dry_run { "would be removed" } else { "removed" };
             let upkeep::Removal { removed, bytes, young } = removal;

@@ -74,6 +74,19 @@ enum Failure {
     /// `verify` and `gc`.
     #[error(transparent)]
     Upkeep(#[from] UpkeepError),
+    /// What was asked for could not be written to stdout.
+    #[error("cannot write to stdout: {0}")]
+    Stdout(#[source] std::io::Error),
+    /// A secret that nobody was shown, of something that is made.
+    #[error("{made}, and its token could not be written to stdout: {source}; {instead}")]
+    Unshown {
+        /// What is made.
+        made: String,
+        /// Why nobody was shown it.
+        source: std::io::Error,
+        /// What to do.
+        instead: String,
+    },
     /// Anything of the system's.
     #[error("{doing}: {source}")]
     Io {
@@ -85,6 +98,16 @@ enum Failure {
 }
 
 impl Failure {
+    /// Where stdout did not take a secret: what is made all the same, and what to do.
+    fn or_unshown(self, made: impl Into<String>, instead: impl Into<String>) -> Self {
+        match self {
+            Self::Stdout(source) => {
+                Self::Unshown { made: made.into(), source, instead: instead.into() }
+            }
+            other => other,
+        }
+    }
+
     fn code(&self) -> &'static str {
         match self {
             Self::Data(DataError::Served { .. }) => "already_served",
@@ -100,6 +123,7 @@ impl Failure {
             Self::Account(AccountError::LastScopeOwner { .. }) => "last_owner",
             Self::Account(_) | Self::Database(_) => "database_failed",
             Self::Upkeep(_) => "upkeep_failed",
+            Self::Stdout(_) | Self::Unshown { .. } => "output_failed",
             Self::Io { .. } => "io_failed",
         }
     }
@@ -130,4 +154,9 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         Ok(code) => code,
         Err(failure) => output::failed(&failure, json),
     }
+}
+
+/// Tells what is wrong with a command line, as every failure is told with `--json`.
+pub(crate) fn misunderstood(error: &clap::Error) -> ExitCode {
+    output::misunderstood(error, std::env::args_os().any(|argument| argument == "--json"))
 }

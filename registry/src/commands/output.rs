@@ -1,10 +1,9 @@
 //! What commands say: data on stdout, talk on stderr.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "this is where the binary talks")]
-
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
@@ -18,33 +17,60 @@ pub(super) fn start_log() {
         .with_env_filter(filter)
         .with_writer(io::stderr)
         .with_ansi(io::stderr().is_terminal())
+        // It would be told on stderr, which is what does not take it, and a server would fall.
+        .log_internal_errors(false)
         .init();
 }
 
 /// One line of data, flushed: whoever waits for it through a pipe has it.
-pub(super) fn line(text: &str) {
-    println!("{text}");
-    let _ = io::stdout().flush();
+pub(super) fn line(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(Failure::Stdout)
 }
 
 /// One document of data.
-pub(super) fn json(value: &impl Serialize) {
+pub(super) fn json(value: &impl Serialize) -> Result<(), Failure> {
     // Texts, numbers and lists of them: nothing in it that serialisation can refuse.
-    line(&serde_json::to_string(value).unwrap_or_default());
+    line(&serde_json::to_string(value).unwrap_or_default())
 }
 
-/// Something worth telling.
+/// Something worth telling. Where stderr takes nothing, what was asked for is done all the same.
 pub(super) fn tell(text: &str) {
-    eprintln!("{text}");
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Tells why a command failed, in the form that was asked for.
 pub(super) fn failed(failure: &Failure, as_json: bool) -> ExitCode {
-    if as_json {
-        let message = failure.to_string();
-        json(&serde_json::json!({"error": {"code": failure.code(), "message": message}}));
-    } else {
-        eprintln!("error: {failure}");
+    match failure {
+        // Nobody reads it any more, and nothing else went wrong.
+        Failure::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        _ if as_json => {
+            if document(failure.code(), &failure.to_string()).is_err() {
+                tell(&format!("error: {failure}"));
+            }
+        }
+        _ => tell(&format!("error: {failure}")),
     }
     ExitCode::from(1)
+}
+
+/// Tells what is wrong with a command line: as JSON on stdout where that was asked for.
+///
+/// Help and the version are data; clap tells which is which.
+pub(super) fn misunderstood(error: &clap::Error, as_json: bool) -> ExitCode {
+    if as_json && error.use_stderr() {
+        let told = error.render().to_string();
+        let message = match error.kind() {
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing",
+            _ => told.split("\n\nUsage:").next().unwrap_or(&told),
+        };
+        let _ = document("usage", message.trim().trim_start_matches("error: "));
+    }
+    // Printing it is all there is to do: what it could not be printed to is told nothing.
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+fn document(code: &str, message: &str) -> Result<(), Failure> {
+    json(&serde_json::json!({"error": {"code": code, "message": message}}))
 }

@@ -94,40 +94,39 @@ impl Scope {
                 let data = Data::open(&directory.data).await?;
                 scopes::add(&data.database, name, owner, *private).await?;
                 let done = serde_json::json!({"scope": name, "owner": owner, "private": private});
-                said(format, &done, &format!("`{name}` is a scope; `{owner}` owns it"));
+                said(format, &done, &format!("`{name}` is a scope; `{owner}` owns it"))?;
             }
             Self::List { directory, format } => list(directory, format).await?,
             Self::Member(Member::Add { who: Who { scope, user }, role, directory, format }) => {
                 let data = Data::open(&directory.data).await?;
                 scopes::add_member(&data.database, scope, user, *role).await?;
                 let done = serde_json::json!({"scope": scope, "account": user, "role": role});
-                said(format, &done, &format!("`{user}` is a member of `{scope}`: {role}"));
+                said(format, &done, &format!("`{user}` is a member of `{scope}`: {role}"))?;
             }
             Self::Member(Member::Remove { who: Who { scope, user }, directory, format }) => {
                 let data = Data::open(&directory.data).await?;
                 scopes::remove_member(&data.database, scope, user).await?;
                 let done = serde_json::json!({"scope": scope, "account": user, "role": null});
-                said(format, &done, &format!("`{user}` is no member of `{scope}` any more"));
+                said(format, &done, &format!("`{user}` is no member of `{scope}` any more"))?;
             }
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn said(format: &Format, done: &serde_json::Value, text: &str) {
+fn said(format: &Format, done: &serde_json::Value, text: &str) -> Result<(), Failure> {
     if format.json {
-        output::json(done);
-    } else {
-        output::tell(text);
+        return output::json(done);
     }
+    output::tell(text);
+    Ok(())
 }
 
 async fn list(directory: &Directory, format: &Format) -> Result<(), Failure> {
     let data = Data::open(&directory.data).await?;
     let scopes = scopes::list(&data.database).await?;
     if format.json {
-        output::json(&serde_json::json!({"scopes": scopes}));
-        return Ok(());
+        return output::json(&serde_json::json!({"scopes": scopes}));
     }
     for scope in scopes {
         let members: Vec<String> = scope
@@ -136,7 +135,7 @@ async fn list(directory: &Directory, format: &Format) -> Result<(), Failure> {
             .map(|member| format!("{} ({})", member.account, member.role))
             .collect();
         let visibility = if scope.private { "private" } else { "public" };
-        output::line(&format!("{}\t{visibility}\t{}", scope.name, members.join(", ")));
+        output::line(&format!("{}\t{visibility}\t{}", scope.name, members.join(", ")))?;
     }
     Ok(())
 }

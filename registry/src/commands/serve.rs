@@ -19,7 +19,12 @@ pub(super) struct Serve {
     #[command(flatten)]
     directory: Directory,
     /// Where to listen; port 0 picks a free one
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7770")]
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        default_value = "127.0.0.1:7770",
+        value_parser = address
+    )]
     listen: SocketAddr,
     /// New names that one account may take within an hour
     #[arg(long, value_name = "COUNT", default_value_t = Options::default().new_names_per_hour)]
@@ -49,7 +54,10 @@ impl Serve {
         let options = Options { new_names_per_hour: self.new_names_per_hour, ..Options::default() };
         let registry = Registry::new(data.clone(), options);
         let (router, _) = routes::router(&registry);
-        output::line(&format!("listening on http://{address}"));
+        // Where nobody reads it, the registry is there all the same.
+        if let Err(failure) = output::line(&format!("listening on http://{address}")) {
+            output::tell(&format!("{listening}; {failure}"));
+        }
         let limits =
             Limits { connections_per_address: self.connections_per_address, ..Limits::default() };
         server::serve(listener, router, stop, limits).await;
@@ -57,6 +65,14 @@ impl Serve {
         drop(claim);
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Reads where to listen.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "expected an IP address and a port, such as `127.0.0.1:7770`, `0.0.0.0:80` or `[::1]:0`"
+            .to_owned()
+    })
 }
 
 /// Answers when the process is told to stop.

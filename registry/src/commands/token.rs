@@ -71,17 +71,19 @@ impl Token {
                 let expires = days.map(clock::in_days);
                 let minting = Minting { label, grants, expires: expires.as_deref() };
                 let minted = tokens::mint_for(&data.database, user, &minting).await?;
-                if format.json {
-                    output::json(&minted);
-                } else {
-                    output::line(&minted.secret);
-                }
+                let shown =
+                    if format.json { output::json(&minted) } else { output::line(&minted.secret) };
+                shown.map_err(|failure| {
+                    let id = &minted.token.id;
+                    let revoke = format!("`skillpkg-registry token revoke {id}` takes it back");
+                    failure.or_unshown(format!("the token `{id}` is made"), revoke)
+                })?;
             }
             Self::List { user, directory, format } => {
                 let data = Data::open(&directory.data).await?;
                 let tokens = tokens::list_of(&data.database, user).await?;
                 if format.json {
-                    output::json(&serde_json::json!({"tokens": tokens}));
+                    output::json(&serde_json::json!({"tokens": tokens}))?;
                 } else {
                     for token in tokens {
                         let end = token.expires.as_deref().unwrap_or("no end");
@@ -90,7 +92,7 @@ impl Token {
                         output::line(&format!(
                             "{}\t{grants}\t{end}\t{used}\t{}",
                             token.id, token.label
-                        ));
+                        ))?;
                     }
                 }
             }
@@ -98,7 +100,7 @@ impl Token {
                 let data = Data::open(&directory.data).await?;
                 tokens::revoke_any(&data.database, id).await?;
                 if format.json {
-                    output::json(&serde_json::json!({"revoked": id}));
+                    output::json(&serde_json::json!({"revoked": id}))?;
                 } else {
                     output::tell(&format!("`{id}` is revoked"));
                 }

@@ -44,20 +44,27 @@ impl User {
                     output::tell(&format!("made a registry in `{}`", directory.data.display()));
                 }
                 let token = accounts::add(&data.database, name).await?;
-                if format.json {
-                    output::json(&serde_json::json!({"account": name, "token": token}));
+                let shown = if format.json {
+                    output::json(&serde_json::json!({"account": name, "token": token}))
                 } else {
-                    output::line(&token);
-                }
+                    output::line(&token)
+                };
+                shown.map_err(|failure| {
+                    let another = format!(
+                        "`skillpkg-registry token mint {name} --grant read --grant 'publish:*' \
+                         --grant 'yank:*' --grant admin` makes another"
+                    );
+                    failure.or_unshown(format!("the account `{name}` is made"), another)
+                })?;
             }
             Self::List { directory, format } => {
                 let data = Data::open(&directory.data).await?;
                 let accounts = accounts::list(&data.database).await?;
                 if format.json {
-                    output::json(&serde_json::json!({"accounts": accounts}));
+                    output::json(&serde_json::json!({"accounts": accounts}))?;
                 } else {
                     for account in accounts {
-                        output::line(&format!("{}\t{}", account.name, account.created));
+                        output::line(&format!("{}\t{}", account.name, account.created))?;
                     }
                 }
             }

@@ -30,10 +30,10 @@ impl Verify {
         let ok = report.problems.is_empty();
         if self.format.json {
             let (checked, problems) = (report.checked, &report.problems);
-            output::json(&serde_json::json!({"ok": ok, "checked": checked, "problems": problems}));
+            output::json(&serde_json::json!({"ok": ok, "checked": checked, "problems": problems}))?;
         } else {
             for damage in &report.problems {
-                output::line(&format!("{}: {}", damage.subject, damage.detail));
+                output::line(&format!("{}: {}", damage.subject, damage.detail))?;
             }
             let count = report.problems.len();
             output::tell(&format!("{} objects hashed, {count} problems", report.checked));
