@@ -104,7 +104,27 @@ fn tell(context: &Context, report: &Report) -> Result<(), Error> {
     if report.problems.iter().any(in_store) {
         output.talk("hint: `skillpkg verify --repair` mends what is in the store");
     }
+    let placed = || report.problems.iter().filter(|problem| problem.directory.is_some());
+    if placed().any(is_gone) {
+        output.talk("hint: `skillpkg sync` places what is missing");
+    }
+    if placed().any(is_replaced) {
+        output.talk("hint: move what stands in a link's place away, then run `skillpkg sync`");
+    }
+    if placed().any(|problem| !is_gone(problem) && !is_replaced(problem)) {
+        output.talk("hint: `skillpkg sync --discard-edits` makes copies again what was signed");
+    }
     Ok(())
+}
+
+/// Whether all that was placed is gone.
+fn is_gone(problem: &Problem) -> bool {
+    problem.path.is_empty() && problem.kind == ProblemKind::Missing
+}
+
+/// Whether something else stands where a skill was placed.
+fn is_replaced(problem: &Problem) -> bool {
+    problem.path.is_empty() && problem.kind != ProblemKind::Missing
 }
 
 fn sentence(problem: &Problem) -> String {

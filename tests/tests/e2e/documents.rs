@@ -22,7 +22,6 @@ impl Guide {
     fn new() -> Self {
         let context = TestContext::new();
         let machine = context.machine("ada");
-        fs::create_dir_all(machine.user_home.join(".config/skillpkg")).unwrap();
         Self { context, machine }
     }
 
