@@ -38,7 +38,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     // The error comes with the temporary name, which means nothing to anybody.
     let mut file = file.map_err(|error| io::Error::from(error.kind()))?;
     make_private(file.as_file())?;
-    file.write_all(bytes)?;
+    file.as_file_mut().write_all(bytes)?;
     file.as_file().sync_all()?;
     Ok(file)
 }

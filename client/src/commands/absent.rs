@@ -3,7 +3,6 @@
 use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
 use skillpkg::{Error, Kind};
-use skillpkg_schema::diagnostic::nearest;
 use skillpkg_schema::wire::Document;
 use skillpkg_schema::{QualifiedName, Version};
 
@@ -15,13 +14,7 @@ pub(crate) async fn skill(registry: &Registry, name: &QualifiedName) -> Error {
     let url = registry_text(registry.url());
     let message = format!("there is no skill `{name}` at {url} that you may read");
     let error = Error::new(Kind::Failed, "skill_not_found", message);
-    // A registry finds words by how they start, and most slips come later.
-    let start: String = name.name().as_str().chars().take(3).collect();
-    let found = match registry.search(&start, 100).await {
-        Ok(found) => found.skills.iter().map(|hit| hit.name.to_string()).collect(),
-        Err(_) => Vec::new(),
-    };
-    match nearest(&name.to_string(), found.iter().map(String::as_str)) {
+    match registry.nearest(name).await {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),
         None => error.with_hint("`skillpkg search` finds skills by words"),
     }

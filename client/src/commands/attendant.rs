@@ -24,7 +24,7 @@ impl Terminal {
 
     /// One for a command that approves with `-y`.
     pub(crate) fn approving(output: Output) -> Self {
-        Self::new(output, "read what they run, then approve it with `-y`")
+        Self::new(output, "read what would run, then approve it with `-y`")
     }
 
     /// Says something without tearing the bar.

@@ -83,6 +83,12 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         Err(CallError::Run(failure)) if failure.kind == FailureKind::PermissionDenied => {
             Err(Error::from(failure).with_hint("`-y` permits the call"))
         }
+        Err(CallError::Run(failure)) if failure.kind == FailureKind::RunnerUnavailable => {
+            Err(Error::from(failure).with_hint(
+                "`[runners.RUNTIME]` in the user configuration sets what runs the scripts of a \
+                 runtime: a command, or a URL",
+            ))
+        }
         Err(error) => Err(error.into()),
     }
 }

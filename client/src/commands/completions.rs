@@ -1,6 +1,7 @@
 //! `skillpkg completions`.
 
 use clap::CommandFactory as _;
+use serde_json::json;
 use skillpkg::Error;
 
 use crate::commands::CommandLine;
@@ -19,6 +20,8 @@ pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error>
     let mut script = Vec::new();
     let mut command = CommandLine::command();
     clap_complete::generate(arguments.shell, &mut command, "skillpkg", &mut script);
-    context.output.exact(&String::from_utf8_lossy(&script))?;
+    let script = String::from_utf8_lossy(&script);
+    context.output.exact(&script)?;
+    context.output.json(&json!({ "shell": arguments.shell.to_string(), "script": script }))?;
     Ok(0)
 }

@@ -34,7 +34,10 @@ struct Compiled {
 
 /// Runs it; answers with the exit code.
 pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error> {
-    let file = arguments.schema.to_string_lossy();
+    let file = match arguments.schema.to_string_lossy() {
+        stdin if stdin == "-" => "stdin".into(),
+        file => file,
+    };
     let schema = input::read_file(&arguments.schema, MAX_CONTRACT_BYTES as u64)
         .map_err(|error| if error.code == "input_refused" { no_contract(error) } else { error })?;
     let contract = Contract::compile(&schema).map_err(|error| refused(&error, &file))?;

@@ -34,6 +34,12 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
     let failed = |path: &Path, error: std::io::Error| {
         Error::new(Kind::Failed, "not_written", error.to_string()).in_file(path.to_string_lossy())
     };
+    let made: Vec<PathBuf> = directory
+        .ancestors()
+        .filter(|above| !above.as_os_str().is_empty())
+        .take_while(|above| above.symlink_metadata().is_err())
+        .map(Path::to_owned)
+        .collect();
     std::fs::create_dir_all(&directory).map_err(|error| failed(&directory, error))?;
     let name = name_of(&directory)?;
     let files = if arguments.hard { hard_skill(&name) } else { agent_skill(&name) };
@@ -46,14 +52,18 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
                 .with_hint("name a new directory: `skillpkg init my-skill`"));
         }
     }
-    for file in &files {
-        let path = directory.join(file.path);
-        std::fs::File::create_new(&path)
-            .and_then(|mut new| new.write_all(file.text.as_bytes()))
-            .map_err(|error| failed(&path, error))?;
+    if let Err((path, error)) = write(&directory, &files) {
+        // A skill by half would be in the way of the next try.
+        for directory in made {
+            let _ = std::fs::remove_dir(directory);
+        }
+        return Err(failed(&path, error));
     }
     let shown = escape(&directory.to_string_lossy());
     context.output.talk(&format!("Made the skill `{name}` in `{shown}`."));
+    if called(&directory).is_some_and(|called| called != name.as_str()) {
+        context.output.talk("The directory's own name is not one that a skill may have.");
+    }
     context.output.talk(&format!("Edit `{shown}/SKILL.md`, then: skillpkg check {shown}"));
     context.output.json(&json!({
         "name": name.as_str(),
@@ -65,12 +75,35 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
     Ok(0)
 }
 
+/// Writes the files, all or none of them.
+fn write(directory: &Path, files: &[NewFile]) -> Result<(), (PathBuf, std::io::Error)> {
+    let mut written = Vec::new();
+    for file in files {
+        let path = directory.join(file.path);
+        let new = std::fs::File::create_new(&path).and_then(|mut new| {
+            written.push(path.clone());
+            new.write_all(file.text.as_bytes())
+        });
+        if let Err(error) = new {
+            for path in written {
+                let _ = std::fs::remove_file(path);
+            }
+            return Err((path, error));
+        }
+    }
+    Ok(())
+}
+
+/// What a directory is called, whatever path leads to it.
+fn called(directory: &Path) -> Option<String> {
+    Some(directory.canonicalize().ok()?.file_name()?.to_string_lossy().into_owned())
+}
+
 /// The directory's name where it is a legal one, else the nearest.
 fn name_of(directory: &Path) -> Result<SkillName, Error> {
-    let real = directory.canonicalize().ok();
-    let called = real.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let called = called(directory).unwrap_or_default();
     let tries = [
-        Some(called.to_string()),
+        Some(called.clone()),
         nearest_legal(&called),
         Some(format!("{called}-skill")),
         Some("my-skill".to_owned()),

@@ -38,6 +38,14 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
         let manifest = plan.manifest();
         PathBuf::from(format!("{}-{}.skill.tar.zst", manifest.name.name(), manifest.version))
     });
+    if target.is_dir() {
+        let message = "it is a directory, and an archive is a file";
+        let name = format!("{}.skill.tar.zst", plan.manifest().name.name());
+        let hint = format!("`--output {}`", escape(&target.join(name).to_string_lossy()));
+        return Err(Error::new(Kind::Failed, "not_written", message)
+            .in_file(target.to_string_lossy())
+            .with_hint(hint));
+    }
     let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut file = new_file(parent.unwrap_or(Path::new(".")))?;
     let archive = packing::write(&plan, &key, &mut file)?;

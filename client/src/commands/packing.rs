@@ -109,6 +109,9 @@ pub(crate) fn write(
 
 /// The failure to make a file in `directory`, without the temporary name that the error comes with.
 pub(crate) fn not_written(directory: &Path, error: &io::Error) -> Error {
-    let message = format!("nothing can be written here: {}", error.kind());
+    let message = match error.kind() {
+        io::ErrorKind::NotFound => "there is no such directory".to_owned(),
+        kind => format!("nothing can be written here: {kind}"),
+    };
     Error::new(Kind::Failed, "not_written", message).in_file(directory.to_string_lossy())
 }

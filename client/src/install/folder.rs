@@ -114,8 +114,29 @@ impl Base<'_> {
     fn failed(&self, path: &Path, error: &io::Error) -> Error {
         match self.way_out(path) {
             Some((link, leads)) => outside(&link, &leads),
-            None => io_error(path, error),
+            None => self.in_the_way(path).unwrap_or_else(|| io_error(path, error)),
         }
+    }
+
+    /// That something else stands where a directory on the way to `path` is needed.
+    fn in_the_way(&self, path: &Path) -> Option<Error> {
+        let mut way: Vec<&Path> =
+            path.ancestors().take_while(|above| *above != self.path).collect();
+        way.reverse();
+        let (part, found) = way.into_iter().find_map(|part| {
+            let metadata = part.symlink_metadata().ok()?;
+            match part.metadata() {
+                Ok(behind) if behind.is_dir() => None,
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => None,
+                Err(_) if metadata.is_symlink() => Some((part, "a link that leads to nothing")),
+                _ => Some((part, "no directory")),
+            }
+        })?;
+        let (part, path) = (escape(&part.to_string_lossy()), escape(&path.to_string_lossy()));
+        let message = format!("`{part}` is {found}, so skills cannot be placed in `{path}`");
+        Some(Error::new(Kind::Refused, "destination_occupied", message).with_hint(
+            "move it away, or place the skill for an agent with another directory (`--agent`)",
+        ))
     }
 
     /// Opens the directory at `path`, made where it is absent; answers with the directories that
@@ -473,6 +494,27 @@ mod tests {
             fs::remove_file(path.join(place)).unwrap();
             fs::write(path.join("shared/here"), "").unwrap();
             assert_eq!(folder.look("here").unwrap(), Found::Other);
+        }
+    }
+
+    #[test]
+    fn what_stands_where_a_directory_is_needed_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().canonicalize().unwrap();
+        let handle = opened(&path);
+        let base = based(&path, &handle);
+        fs::write(path.join(".agents"), "").unwrap();
+        fs::create_dir(path.join(".claude")).unwrap();
+        fs::write(path.join(".claude/skills"), "").unwrap();
+        symlink("nothing", path.join(".own")).unwrap();
+        for (place, named) in [
+            (".agents/skills", ".agents` is no directory"),
+            (".claude/skills", ".claude/skills` is no directory"),
+            (".own/skills", ".own` is a link that leads to nothing"),
+        ] {
+            let error = base.create(&path.join(place)).unwrap_err();
+            assert_eq!((error.kind, error.code.as_str()), (Kind::Refused, "destination_occupied"));
+            assert!(error.message.contains(named), "{error}");
         }
     }
 

@@ -4,16 +4,12 @@ use std::collections::BTreeMap;
 
 use futures_util::future::try_join_all;
 use skillpkg_schema::QualifiedName;
-use skillpkg_schema::diagnostic::nearest;
 use skillpkg_schema::wire::Document;
 use url::Url;
 
 use crate::registry::Registry;
 use crate::settings::registry_text;
 use crate::{Error, Kind, Settings};
-
-/// Most hits of a search for the name that was meant.
-const NEAR_HITS: u32 = 20;
 
 /// The documents of skills, and the registries that they came from.
 #[derive(Debug, Default)]
@@ -81,7 +77,7 @@ impl Index {
 pub(super) async fn unknown(registry: &Registry, name: &QualifiedName) -> Error {
     let message = format!("`{name}` is not in the registry `{}`", registry_text(registry.url()));
     let error = Error::new(Kind::Failed, "skill_not_found", message);
-    match near(registry, name).await {
+    match registry.nearest(name).await {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),
         None if registry.has_token() => error.with_hint(
             "look for it with `skillpkg search`; one of a private scope is shown to its members",
@@ -91,21 +87,6 @@ pub(super) async fn unknown(registry: &Registry, name: &QualifiedName) -> Error 
              after `skillpkg login`",
         ),
     }
-}
-
-async fn near(registry: &Registry, name: &QualifiedName) -> Option<String> {
-    let wanted = name.to_string();
-    let bare = name.name().as_str();
-    // A search finds words and their beginnings: a slip is most likely in the rest.
-    let beginning: String = bare.chars().take(bare.chars().count().div_ceil(2)).collect();
-    for query in [bare, beginning.as_str()] {
-        let Ok(answer) = registry.search(query, NEAR_HITS).await else { return None };
-        let names: Vec<String> = answer.skills.iter().map(|hit| hit.name.to_string()).collect();
-        if let Some(near) = nearest(&wanted, names.iter().map(String::as_str)) {
-            return Some(near.to_owned());
-        }
-    }
-    None
 }
 
 /// That a lockfile names another registry than the one its skill's name goes to.

@@ -6,8 +6,10 @@ use super::attend::Attendant;
 use super::goal::{Entry, Goal, GoalSkill, Report};
 use super::make::{hide, make};
 use super::options::Options;
+use super::prepare::stored;
 use super::session::Session;
 use super::update::named;
+use crate::activation::check;
 use crate::project::Wanted;
 use crate::{Error, Settings};
 
@@ -40,7 +42,8 @@ pub fn deactivate(
     Ok(names)
 }
 
-/// Verifies installed skills, asks what has to be asked, and lets agents see them.
+/// Verifies installed skills and that what they need is here, asks what has to be asked, and lets
+/// agents see them.
 pub async fn activate(
     settings: &Settings,
     options: &Options,
@@ -57,6 +60,12 @@ pub async fn activate(
             visible: true,
             wanted,
         }));
+    }
+    // Where nothing has changed since it was placed, what it needs may still be gone.
+    for locked in goal.skills.iter().filter_map(|skill| skill.keep.as_ref()) {
+        if let Some(stored) = stored(&session.store, &locked.address)? {
+            check(&session.store, &stored.manifest, settings)?;
+        }
     }
     make(&session, goal, attendant).await
 }

@@ -78,8 +78,9 @@ pub fn generate(path: &Path) -> Result<PublicKey, Error> {
                      and `SKILLPKG_KEY=FILE` signs with it",
                 ))
         }
-        Err(error) => Err(Error::new(Kind::Failed, "key_not_made", error.to_string())
-            .in_file(path.to_string_lossy())),
+        Err(error) => {
+            Err(Error { code: "key_not_made".to_owned(), ..crate::project::io_error(path, &error) })
+        }
     }
 }
 
@@ -128,9 +129,10 @@ pub fn public_key(path: &Path) -> Result<PublicKey, Error> {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    crate::regular_file::open(path)?.take(MAX_FILE_BYTES).read_to_string(&mut text)?;
-    Ok(text)
+    let mut bytes = Vec::new();
+    crate::regular_file::open(path)?.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
+    // What is no text is no PEM either, and is told as that.
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn unreadable(path: &Path, message: &str) -> Error {
@@ -155,6 +157,16 @@ mod tests {
         assert_eq!(generate(&path).unwrap_err().code, "key_exists");
         assert_eq!(std::fs::read(&path).unwrap(), before);
         assert_eq!(signing_key(&settings(home.path())).unwrap().public(), public);
+    }
+
+    #[test]
+    fn what_is_no_text_is_told_as_no_key() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("archive");
+        std::fs::write(&path, [0x28, 0xb5, 0x2f, 0xfd, 0xff]).unwrap();
+        let settings = Settings { key: Some(path), ..settings(home.path()) };
+        let error = signing_key(&settings).unwrap_err();
+        assert!(error.message.contains("BEGIN PRIVATE KEY"), "{error}");
     }
 
     #[cfg(unix)]

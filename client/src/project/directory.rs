@@ -232,6 +232,7 @@ pub(crate) fn io_error(path: &Path, error: &io::Error) -> Error {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             Some("make room, then run it again; `skillpkg gc` removes what no project uses")
         }
+        io::ErrorKind::NotADirectory => Some("a file stands on that path in a directory's place"),
         io::ErrorKind::ReadOnlyFilesystem => Some("the file system there is read-only"),
         _ => None,
     };

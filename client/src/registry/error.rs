@@ -24,11 +24,15 @@ pub(super) enum RegistryError {
     #[error("the token for `{url}` holds characters that no token has")]
     Token { url: String },
     /// No connection, or one that broke.
-    #[error("cannot reach the registry at `{url}`: {}", escape(cause))]
-    Unreachable { url: String, cause: String },
+    #[error("cannot reach the registry at `{url}`{}: {}", through(proxy.as_deref()), escape(cause))]
+    Unreachable { url: String, proxy: Option<String>, cause: String },
     /// No answer in time.
-    #[error("the registry at `{url}` did not answer within {} seconds", waited.as_secs_f32())]
-    Silent { url: String, waited: Duration },
+    #[error(
+        "the registry at `{url}` did not answer{} within {} seconds",
+        through(proxy.as_deref()),
+        waited.as_secs_f32()
+    )]
+    Silent { url: String, proxy: Option<String>, waited: Duration },
     /// An answer that trickles.
     #[error("the registry at `{url}` answers too slowly: {received} bytes in {} seconds", waited.as_secs_f32())]
     Slow { url: String, received: u64, waited: Duration },
@@ -75,6 +79,11 @@ pub(super) enum RegistryError {
     /// A local file that cannot be sent.
     #[error("`{}` cannot be read: {reason}", escape(&file.to_string_lossy()))]
     File { file: PathBuf, reason: String },
+}
+
+/// Where a proxy stands between, which may be what is wrong.
+fn through(proxy: Option<&str>) -> String {
+    proxy.map_or_else(String::new, |proxy| format!(" through the proxy at `{proxy}`"))
 }
 
 /// What a media type says of an answer.
@@ -145,7 +154,34 @@ impl RegistryError {
                  `ca = \"FILE.pem\"` under the registry in the configuration file"
                     .to_owned(),
             ),
+            Self::Unreachable { url, cause, .. } if cause.contains("InvalidContentType") => {
+                let plain = url.replacen("https://", "http://", 1);
+                Some(format!("no TLS is spoken there: is its URL `{plain}`?"))
+            }
+            Self::Unreachable { proxy: Some(_), .. } => Some(
+                "is the proxy running, and does the configuration file name its URL? Without \
+                 `proxy` there the registry is asked directly"
+                    .to_owned(),
+            ),
             Self::Unreachable { .. } => Some("is it running, and is this its URL?".to_owned()),
+            Self::Silent { .. } | Self::Slow { .. } => {
+                Some("try again; where it stays so, tell the registry's operator".to_owned())
+            }
+            Self::Status { status: 407, .. } => {
+                Some("a proxy that asks for a user name and a password is not supported".to_owned())
+            }
+            Self::Status { status: 413, .. } => Some(
+                "something before the registry lets no more bytes through: its operator can raise \
+                 that bound"
+                    .to_owned(),
+            ),
+            Self::Status { status: 502..=504, .. } => Some(
+                "what stands before the registry does not reach it: try again, or tell its operator"
+                    .to_owned(),
+            ),
+            Self::Status { status: 500.., .. } => {
+                Some("try again, or tell its operator: the registry's log says why".to_owned())
+            }
             Self::NotRegistry { .. } => Some(
                 "check the URL; where it is right, something between may answer for the registry"
                     .to_owned(),
@@ -171,12 +207,24 @@ impl RegistryError {
                  `skillpkg keys` tells which it has"
                     .to_owned(),
             ),
+            Self::Problem { problem, url, .. }
+                if problem.code == "not_found" && base_has_path(url) =>
+            {
+                Some(format!(
+                    "is `{url}` the registry's URL as its operator gave it? Most have no path"
+                ))
+            }
             Self::Problem { retry_after: Some(seconds), .. } => {
                 Some(format!("try again in {seconds} seconds"))
             }
             _ => None,
         }
     }
+}
+
+/// Whether a registry's URL goes on behind its host, as one does that was copied out of a request.
+fn base_has_path(url: &str) -> bool {
+    url.split("://").nth(1).is_some_and(|rest| rest.contains('/'))
 }
 
 /// Whether a text from outside can stand where our own codes stand.

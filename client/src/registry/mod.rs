@@ -5,6 +5,7 @@
 
 mod connect;
 mod error;
+mod near;
 mod transport;
 
 #[cfg(test)]

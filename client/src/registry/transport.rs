@@ -92,6 +92,8 @@ impl std::fmt::Debug for Token {
 pub(super) struct Transport {
     client: Client,
     base: Url,
+    /// The proxy between, as messages show it.
+    proxy: Option<String>,
     token: Option<Token>,
     patience: Patience,
 }
@@ -107,7 +109,8 @@ impl Transport {
             return Err(RegistryError::Token { url: registry_text(&base).to_owned() });
         }
         let client = super::connect::client(&base, connection, patience)?;
-        Ok(Self { client, base, token: token.map(Token), patience })
+        let proxy = connection.proxy.as_ref().map(|proxy| registry_text(proxy).to_owned());
+        Ok(Self { client, base, proxy, token: token.map(Token), patience })
     }
 
     pub(super) fn base(&self) -> &Url {
@@ -165,9 +168,8 @@ impl Transport {
             let again = if ask.repeatable { pauses.next() } else { None };
             let request = self.request(&ask).await?;
             let wait = self.patience_for(&ask.payload);
-            let sent = tokio::time::timeout(wait, request.send())
-                .await
-                .map_err(|_| RegistryError::Silent { url: self.shown(), waited: wait })?;
+            let sent =
+                tokio::time::timeout(wait, request.send()).await.map_err(|_| self.silent(wait))?;
             match (sent, again) {
                 (Ok(response), Some(pause))
                     if response.status() == StatusCode::SERVICE_UNAVAILABLE =>
@@ -291,9 +293,14 @@ impl Transport {
 
     fn unreachable(&self, error: &reqwest::Error) -> RegistryError {
         if error.is_timeout() {
-            return RegistryError::Silent { url: self.shown(), waited: self.patience.connect };
+            return self.silent(self.patience.connect);
         }
-        RegistryError::Unreachable { url: self.shown(), cause: cause(error) }
+        let (url, proxy) = (self.shown(), self.proxy.clone());
+        RegistryError::Unreachable { url, proxy, cause: cause(error) }
+    }
+
+    fn silent(&self, waited: Duration) -> RegistryError {
+        RegistryError::Silent { url: self.shown(), proxy: self.proxy.clone(), waited }
     }
 }
 

@@ -7,46 +7,94 @@ use url::{Host, Url};
 use super::{Chosen, RegistryChoice, Settings};
 use crate::{Error, Kind};
 
-/// Why a text is no registry's URL.
+/// What a URL is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UrlOf {
+    /// A registry.
+    Registry,
+    /// A proxy before a registry.
+    Proxy,
+    /// A runner that is asked by HTTP.
+    Runner,
+}
+
+impl UrlOf {
+    fn whose(self) -> &'static str {
+        match self {
+            Self::Registry => "a registry's",
+            Self::Proxy => "a proxy's",
+            Self::Runner => "a runner's",
+        }
+    }
+
+    fn example(self) -> &'static str {
+        match self {
+            Self::Registry => "https://skills.example.com",
+            Self::Proxy => "http://proxy.example.com:3128",
+            Self::Runner => "https://runner.example.com",
+        }
+    }
+
+    /// What there is in place of a user name and a password.
+    fn instead(self) -> &'static str {
+        match self {
+            Self::Registry => "`skillpkg login` keeps a token",
+            Self::Proxy => "a proxy is told neither, and must let this machine through without",
+            Self::Runner => "a runner is told neither",
+        }
+    }
+}
+
+/// Why a text is no such URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// A variable that somebody expects to be expanded.
     #[error("`{}` is not a URL: variables are not expanded in it", escape(.0))]
     Variable(String),
     /// Not a URL at all.
-    #[error("`{}` is not a URL: {reason}; expected one such as `https://skills.example.com`", escape(.text))]
+    #[error("`{}` is not a URL: {reason}; expected one such as `{}`", escape(.text), .of.example())]
     Syntax {
+        /// What it is of.
+        of: UrlOf,
         /// The text as given.
         text: String,
         /// What is wrong with it.
         reason: String,
     },
     /// Neither `http` nor `https`.
-    #[error("`{}` is not a registry's URL: expected one that starts with `https://` or `http://`", escape(.0))]
-    Scheme(String),
+    #[error("`{}` is not {} URL: expected one that starts with `https://` or `http://`", escape(.1), .0.whose())]
+    Scheme(UrlOf, String),
     /// A user name or a password, which would end up in lockfiles and messages.
-    #[error("a registry's URL holds no user name and no password: `skillpkg login` keeps a token")]
-    Credentials,
+    #[error("{} URL holds no user name and no password: {}", .0.whose(), .0.instead())]
+    Credentials(UrlOf),
     /// A query or a fragment, behind which no path can stand.
-    #[error("`{}` is not a registry's URL: it has a query or a fragment", escape(.0))]
-    Query(String),
+    #[error("`{}` is not {} URL: it has a query or a fragment", escape(.1), .0.whose())]
+    Query(UrlOf, String),
 }
 
 /// Reads a registry's base URL; a trailing `/` is left out.
 pub fn registry_url(text: &str) -> Result<Url, UrlError> {
+    url_of(UrlOf::Registry, text)
+}
+
+/// Reads a base URL; a trailing `/` is left out.
+pub(super) fn url_of(of: UrlOf, text: &str) -> Result<Url, UrlError> {
     if text.contains("${") || text.starts_with('$') {
         return Err(UrlError::Variable(text.to_owned()));
     }
-    let mut url = Url::parse(text)
-        .map_err(|error| UrlError::Syntax { text: text.to_owned(), reason: error.to_string() })?;
+    let mut url = Url::parse(text).map_err(|error| UrlError::Syntax {
+        of,
+        text: text.to_owned(),
+        reason: error.to_string(),
+    })?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(UrlError::Scheme(text.to_owned()));
+        return Err(UrlError::Scheme(of, text.to_owned()));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(UrlError::Credentials);
+        return Err(UrlError::Credentials(of));
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(UrlError::Query(text.to_owned()));
+        return Err(UrlError::Query(of, text.to_owned()));
     }
     let path = url.path().trim_end_matches('/').to_owned();
     url.set_path(&path);

@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 use url::Url;
 
 use super::AgentDirectories;
-use super::choice::registry_url;
+use super::choice::{UrlOf, url_of};
 use crate::findings::Findings;
 
 /// What a configuration file says.
@@ -118,9 +118,10 @@ impl Reader<'_> {
         let at = format!("registries.{}", escape(name));
         let table = self.table(value, &at)?;
         self.know(table, &at, &["url", "scopes", "ca", "proxy"]);
-        let url = table.get("url").and_then(|url| self.url(url, &format!("{at}.url")));
+        let url =
+            table.get("url").and_then(|url| self.url(UrlOf::Registry, url, &format!("{at}.url")));
         if !table.contains_key("url") {
-            self.error("configuration_incomplete", value, format!("`{at}` has no `url`"));
+            self.incomplete(value, table, &["url"], format!("`{at}` has no `url`"));
         }
         let mut scopes = Vec::new();
         if let Some(value) = table.get("scopes") {
@@ -135,7 +136,9 @@ impl Reader<'_> {
             }
         }
         let ca = table.get("ca").and_then(|value| self.text(value, &format!("{at}.ca")));
-        let proxy = table.get("proxy").and_then(|value| self.url(value, &format!("{at}.proxy")));
+        let proxy = table
+            .get("proxy")
+            .and_then(|value| self.url(UrlOf::Proxy, value, &format!("{at}.proxy")));
         Some(ConfiguredRegistry { url: url?, scopes, ca, proxy })
     }
 
@@ -153,10 +156,17 @@ impl Reader<'_> {
                 }
                 Some(ConfiguredRunner::Command(words))
             }
-            (None, Some(url)) => self.url(url, &format!("{at}.url")).map(ConfiguredRunner::Remote),
-            _ => {
-                let message = format!("`{at}` needs either `command` or `url`");
+            (None, Some(url)) => {
+                self.url(UrlOf::Runner, url, &format!("{at}.url")).map(ConfiguredRunner::Remote)
+            }
+            (Some(_), Some(_)) => {
+                let message = format!("`{at}` has both `command` and `url`: keep one of them");
                 self.error("configuration_incomplete", value, message);
+                None
+            }
+            (None, None) => {
+                let message = format!("`{at}` needs either `command` or `url`");
+                self.incomplete(value, table, &["command", "url"], message);
                 None
             }
         }
@@ -203,9 +213,9 @@ impl Reader<'_> {
         items.iter().map(|item| self.text(item, at)).collect()
     }
 
-    fn url(&mut self, value: &Value<'_>, at: &str) -> Option<Url> {
+    fn url(&mut self, of: UrlOf, value: &Value<'_>, at: &str) -> Option<Url> {
         let text = self.text(value, at)?;
-        registry_url(&text)
+        url_of(of, &text)
             .map_err(|error| self.error("configuration_value", value, format!("`{at}`: {error}")))
             .ok()
     }
@@ -218,6 +228,27 @@ impl Reader<'_> {
 
     fn error(&mut self, code: &str, value: &Value<'_>, message: String) {
         let error = Diagnostic::error(code, message);
+        self.findings.add(self.findings.placed(error, value.span().start));
+    }
+
+    /// That a table has none of `missing`, with the key in it that is near to one: where something
+    /// refuses the file, the warning of that key is not told.
+    fn incomplete(
+        &mut self,
+        value: &Value<'_>,
+        table: &DeTable<'_>,
+        missing: &[&str],
+        message: String,
+    ) {
+        let mut error = Diagnostic::error("configuration_incomplete", message);
+        let misspelt = table.keys().find_map(|key| {
+            let key = key.get_ref().as_ref();
+            nearest(key, missing.iter().copied()).map(|near| (key, near))
+        });
+        if let Some((key, near)) = misspelt {
+            let hint = format!("`{}` stands there: did you mean `{near}`?", escape(key));
+            error = error.with_hint(hint);
+        }
         self.findings.add(self.findings.placed(error, value.span().start));
     }
 
@@ -244,6 +275,41 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_misspelt_key_is_named_where_it_leaves_one_out() {
+        for (text, said) in [
+            (
+                "[runners.python]\ncomand = [\"python3\"]",
+                "`comand` stands there: did you mean `command`?",
+            ),
+            (
+                "[registries.work]\nulr = \"https://x.test\"",
+                "`ulr` stands there: did you mean `url`?",
+            ),
+        ] {
+            let faults = parse(text, "f").unwrap_err().into_diagnostics();
+            let error = faults.iter().find(|one| one.code == "configuration_incomplete").unwrap();
+            assert_eq!(error.hint.as_deref(), Some(said));
+        }
+        let both = "[runners.x]\ncommand = [\"x\"]\nurl = \"https://x.test\"";
+        let faults = parse(both, "f").unwrap_err();
+        assert!(faults.first().message.contains("both `command` and `url`"), "{faults:?}");
+    }
+
+    #[test]
+    fn a_url_is_called_what_it_is_of() {
+        for (text, said) in [
+            ("[registries.x]\nurl = \"ftp://x\"", "not a registry's URL"),
+            ("[registries.x]\nurl = \"https://x\"\nproxy = \"ftp://x\"", "not a proxy's URL"),
+            ("[runners.x]\nurl = \"ftp://x\"", "not a runner's URL"),
+            ("[runners.x]\nurl = \"https://x/?a\"", "not a runner's URL"),
+            ("[runners.x]\nurl = \"https://a:b@x\"", "a runner's URL holds no user name"),
+        ] {
+            let faults = parse(text, "f").unwrap_err();
+            assert!(faults.first().message.contains(said), "{faults:?}");
+        }
+    }
 
     #[test]
     fn a_whole_file_is_read() {

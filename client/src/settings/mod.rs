@@ -6,7 +6,7 @@ pub mod configuration;
 mod project;
 mod sources;
 
-pub use choice::{is_loopback, registry_text, registry_url};
+pub use choice::{UrlError, UrlOf, is_loopback, registry_text, registry_url};
 pub use project::registry_of_project;
 pub use sources::Sources;
 

@@ -17,3 +17,4 @@ mod runs_nothing;
 mod shared;
 mod swapped;
 mod takeover;
+mod ways_out;

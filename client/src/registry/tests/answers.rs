@@ -44,6 +44,26 @@ async fn what_is_not_there_is_none_for_a_document() {
 }
 
 #[tokio::test]
+async fn a_name_is_never_the_nearest_to_itself() {
+    let hits = |names: &[&str]| {
+        let skills: Vec<_> = names
+            .iter()
+            .map(|name| serde_json::json!({"name": name, "version": "1.0.0", "description": "d", "capabilities": []}))
+            .collect();
+        Answer::json(&serde_json::json!({"skills": skills, "total": names.len()}).to_string())
+    };
+    let asked = "acme/waitlist".parse().unwrap();
+    for (found, near) in [
+        (&["acme/waitlist"][..], None),
+        (&["acme/waitlist", "acme/waitlists"], Some("acme/waitlists")),
+        (&["acme/other"], None),
+    ] {
+        let server = Server::start(vec![hits(found)]).await;
+        assert_eq!(registry(&server).nearest(&asked).await.as_deref(), near, "{found:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_index_that_is_too_large_is_asked_for_in_halves() {
     let large = || problem("413 Payload Too Large", "answer_too_large", "ask for half");
     let missing = |names: &[&str]| {
