@@ -19,6 +19,10 @@ pub const MAX_LIMIT: u32 = 100;
 
 /// Finds the skills that hold every word of `text`, or a word that starts with it, best first; all
 /// of them by name where `text` is empty. Those that the caller may not read are not counted.
+///
+/// First come those whose name holds every word, then those whose name and description do, shorter
+/// names before longer ones. That depends on nothing but the skill itself: how rare a word is among
+/// all skills, which ranks better, would tell what is in those that the caller may not read.
 pub async fn search(
     database: &Database,
     caller: &Caller,
@@ -43,13 +47,17 @@ pub async fn search(
         .bind(&pattern)
         .fetch_one(&mut *read)
         .await?;
-    let rows: Vec<(String, String, String, String, String)> = sqlx::query_as(page)
+    let mut rows = sqlx::query_as(page)
         .bind(caller.reader())
         .bind(&pattern)
         .bind(i64::from(limit.min(MAX_LIMIT)))
-        .bind(i64::from(offset))
-        .fetch_all(&mut *read)
-        .await?;
+        .bind(i64::from(offset));
+    if !everything {
+        rows = rows
+            .bind(format!("{{name}} : ({pattern})"))
+            .bind(format!("{{name description}} : ({pattern})"));
+    }
+    let rows: Vec<(String, String, String, String, String)> = rows.fetch_all(&mut *read).await?;
     read.rollback().await?;
     let skills = rows
         .into_iter()
@@ -92,7 +100,9 @@ const PAGE: &str = concat!(
      JOIN versions v ON v.skill_id = k.id AND v.version = k.current_version ",
     readable!(),
     "AND skill_text MATCH $2
-     ORDER BY bm25(skill_text, 10.0, 4.0, 1.0), k.name, s.name LIMIT $3 OFFSET $4"
+     ORDER BY k.id IN (SELECT rowid FROM skill_text WHERE skill_text MATCH $5) DESC,
+     k.id IN (SELECT rowid FROM skill_text WHERE skill_text MATCH $6) DESC,
+     length(k.name), k.name, s.name LIMIT $3 OFFSET $4"
 );
 const PAGE_ALL: &str = concat!(
     shown!(),

@@ -38,7 +38,13 @@ pub async fn find(
     Ok(row.map(|(id, scope, private)| Skill { id, scope, private }))
 }
 
+/// What is asked about in the place of a skill that is not there.
+const NO_SKILL: Skill = Skill { id: -1, scope: -1, private: true };
+
 /// The skill of this name, where it is there and the caller has what `need` asks; else the refusal.
+///
+/// What the caller is to it is looked up whether it is there or not: the time of the answer must not
+/// tell what the answer hides.
 pub async fn find_for(
     connection: &mut SqliteConnection,
     caller: &Caller,
@@ -46,8 +52,9 @@ pub async fn find_for(
     name: &QualifiedName,
 ) -> Answer<Skill> {
     refuse(access::decide_unseen(need, caller, Some(name)), need, name)?;
-    let skill = find(connection, name).await?.ok_or_else(Refusal::not_found)?;
-    let standing = standing(connection, caller, name, skill).await?;
+    let found = find(connection, name).await?;
+    let standing = standing(connection, caller, name, found.unwrap_or(NO_SKILL)).await?;
+    let skill = found.ok_or_else(Refusal::not_found)?;
     refuse(access::decide(need, caller, name, skill.private, standing), need, name)?;
     Ok(skill)
 }

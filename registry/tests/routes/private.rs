@@ -118,6 +118,48 @@ async fn listings_hold_no_more_than_their_reader_may_read() {
 }
 
 #[tokio::test]
+async fn the_order_of_what_is_found_does_not_depend_on_what_is_private() {
+    let registry = TestRegistry::start().await;
+    let (ana, eve) = (registry.author("ana").await, registry.author("eve").await);
+    registry.scope("secret", &ana, true).await;
+    let described = |name: &str, words: &str| {
+        let mut skill = Skill::new(name, "1.0.0");
+        let bare = name.rsplit('/').next().unwrap();
+        let text = format!("---\nname: {bare}\ndescription: {words}\n---\nAsk.\n");
+        skill.files[0].2 = text.into_bytes();
+        skill
+    };
+    let publish = async |author, skill: Skill| {
+        let packed = skill.pack(author);
+        assert_eq!(registry.publish(author, &packed).await.status(), 201);
+    };
+    // Two of eve's own that differ in which of two words they hold more often, among others so that
+    // neither word is common.
+    for letter in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        publish(&eve, described(&format!("other-{letter}"), "Nothing of the sort.")).await;
+    }
+    publish(&eve, described("probe-a", "zebra zebra zebra quokka")).await;
+    publish(&eve, described("probe-b", "zebra quokka quokka quokka")).await;
+    let order = async || {
+        let answer = registry.get("/v1/search?q=zebra+quokka", None).await;
+        let answer: SearchAnswer = read(answer, reqwest::StatusCode::OK).await;
+        answer.skills.iter().map(|hit| hit.name.to_string()).collect::<Vec<_>>()
+    };
+    let before = order().await;
+    assert_eq!(before.len(), 2);
+    for (name, word) in [
+        ("secret/a", "zebra"),
+        ("secret/b", "quokka"),
+        ("secret/c", "quokka"),
+        ("secret/d", "zebra"),
+        ("secret/e", "zebra"),
+    ] {
+        publish(&ana, described(name, word)).await;
+        assert_eq!(order().await, before, "{name}");
+    }
+}
+
+#[tokio::test]
 async fn private_answers_are_kept_by_no_shared_cache() {
     let registry = TestRegistry::start().await;
     let ana = registry.author("ana").await;

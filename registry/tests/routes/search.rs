@@ -35,6 +35,33 @@ async fn names_descriptions_and_tools_are_found_by_their_words() {
 }
 
 #[tokio::test]
+async fn names_come_before_descriptions_and_those_before_what_tools_say() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    let described = |name: &str, description: &str, tool: &str| {
+        let mut skill = Skill::new(name, "1.0.0");
+        skill.files[0].2 = format!(
+            "---\nskill: {name}\ndescription: {description}\n---\n\nAsk.\n\n```tool\nid: \
+             ask\ndescription: {tool}\nrun: echo\n```\n"
+        )
+        .into_bytes();
+        skill
+    };
+    for skill in [
+        described("zebra-crossing", "Crosses.", "crosses"),
+        described("zebra", "One.", "one"),
+        described("atlas", "Maps.", "where a zebra lives"),
+        described("beasts", "Tells a zebra from a horse.", "tells"),
+    ] {
+        assert_eq!(registry.publish(&ana, &skill.pack(&ana)).await.status(), 201);
+    }
+    let order = ["zebra", "zebra-crossing", "beasts", "atlas"];
+    assert_eq!(found(&registry, "q=zebra").await.0, order);
+    assert_eq!(found(&registry, "q=zeb&limit=2&offset=1").await.0, order[1..3]);
+    assert_eq!(found(&registry, "q=zebra+crosses").await.0, ["zebra-crossing"]);
+}
+
+#[tokio::test]
 async fn what_a_query_language_would_obey_is_searched_for_as_text() {
     let registry = TestRegistry::start().await;
     let ana = registry.author("ana").await;
