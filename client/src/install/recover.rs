@@ -25,6 +25,8 @@ pub(super) fn finish(
     let root = directory.root();
     let mut folders = Folders::new(base, store);
     let Some(journal) = state.journal(root)? else {
+        directory.unstage(PROJECT_FILE);
+        directory.unstage(LOCK_FILE);
         let remembered = state.project(root)?;
         tidy(&mut folders, &remembered)?;
         return Ok(remembered);

@@ -3,7 +3,7 @@
 use super::bench::{Machine, Watcher};
 use crate::Error;
 use crate::install::commit::{Ending, end_after};
-use crate::install::{Report, list, settle};
+use crate::install::{Frozen, Report, list, settle};
 
 /// Runs `change` on a machine made by `start`, ended at every place in turn; afterwards the project
 /// looks as before or as after, and the next run of the same brings it there.
@@ -44,6 +44,10 @@ fn ends_anywhere(start: impl Fn() -> Machine, change: impl Fn(&Machine) -> Resul
             assert!(places > 8, "only {places} places were passed");
             break;
         }
+        // The next command that may write takes out of the project what was made beside its files.
+        machine.sync(Frozen::No).unwrap();
+        let left = machine.picture();
+        assert!(!left.keys().any(|path| path.contains(".new")), "after {places}: {left:#?}");
         // Finished in part or not begun: the same command brings it to its end.
         if let Err(error) = change(&machine) {
             assert_eq!((error.code.as_str(), &picture), ("skill_not_found", &after));
