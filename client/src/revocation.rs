@@ -2,10 +2,16 @@
 //! vouch for.
 
 use serde::{Deserialize, Serialize};
-use skillpkg_schema::ContentAddress;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::wire::{Document, SignerKey};
+use skillpkg_schema::{ContentAddress, QualifiedName};
+use url::Url;
+
+use crate::registry::Registry;
+use crate::settings::registry_text;
+use crate::state::{Pinned, Signers, State};
+use crate::{Error, Settings};
 
 /// That a key was revoked, and what it signed before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +47,12 @@ impl Revocation {
         self.listed.contains(address)
     }
 
+    /// What two registries say of one key: it may vouch for what both list.
+    pub(crate) fn and(mut self, other: &Self) -> Self {
+        self.listed.retain(|address| other.listed.contains(address));
+        self
+    }
+
     /// Why the key does not vouch for a snapshot that was not taken in before, a phrase; safe to
     /// print.
     pub(crate) fn refusal(&self) -> String {
@@ -54,4 +66,62 @@ impl Revocation {
         let when = escape(&self.when);
         format!("it is signed with key {key} of `{account}`, which was revoked on {when}")
     }
+}
+
+/// What the registries say of revoked keys that the user knows a name from.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// What they say, of each key that one of them says was revoked.
+    pub(crate) revoked: Vec<Revocation>,
+    /// Why one did not answer.
+    pub(crate) unanswered: Vec<Error>,
+}
+
+/// Asks the registry of the user's configuration, and those at which somebody is pinned for `name`,
+/// which keys were revoked, and remembers it: all but the one at `asked`, which was asked already.
+///
+/// Of an archive in a file a project decides which registry is asked, by naming its own; it must not
+/// decide thereby that nobody hears of a revoked key. These tell that alone: they bring in no key,
+/// and one at which the name is pinned speaks of the keys pinned there.
+pub(crate) async fn of_known_registries(
+    settings: &Settings,
+    (state, signers): (&State, &Signers),
+    name: &QualifiedName,
+    asked: Option<&Url>,
+) -> Result<Told, Error> {
+    let mut registries: Vec<(Url, Option<&Pinned>)> = Vec::new();
+    // A scope that is bound to a registry is asked for there and nowhere else.
+    if name.scope().is_none_or(|scope| !settings.routes.contains_key(scope)) {
+        registries.extend(settings.configured_registry.iter().map(|url| (url.clone(), None)));
+        registries.extend(signers.registries_of(name).map(|(url, pinned)| (url, Some(pinned))));
+    }
+    let mut done: Vec<String> = asked.iter().map(|url| registry_text(url).to_owned()).collect();
+    let mut told = Told::default();
+    for (url, pinned) in registries {
+        let text = registry_text(&url).to_owned();
+        if done.contains(&text) {
+            continue;
+        }
+        done.push(text);
+        match document(settings, &url, name).await {
+            Ok(None) => {}
+            Ok(Some(document)) => {
+                state.learn_revocations(signers, [(&url, &document)])?;
+                let speaks_of =
+                    |one: &Revocation| pinned.is_none_or(|pinned| pinned.keys.contains(&one.key));
+                told.revoked.extend(Revocation::all_of(&document).into_iter().filter(speaks_of));
+            }
+            Err(error) => told.unanswered.push(error),
+        }
+    }
+    Ok(told)
+}
+
+async fn document(
+    settings: &Settings,
+    url: &Url,
+    name: &QualifiedName,
+) -> Result<Option<Document>, Error> {
+    let choice = settings.registry_at(url);
+    Registry::chosen(settings, &choice)?.document(name).await
 }

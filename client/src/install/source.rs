@@ -17,6 +17,7 @@ use super::session::Session;
 use super::trust::{Candidate, candidates_of};
 use crate::project::{Locked, ProjectArchive, Source};
 use crate::registry::Registry;
+use crate::revocation::of_known_registries;
 use crate::state::Signers;
 use crate::{Error, Kind, keys, parallel};
 
@@ -181,46 +182,57 @@ fn file_job(
     job(Origin::File(archive), expected)
 }
 
-/// Asks the registry of a skill that is read from a file whose keys are its own, and which of them
-/// were revoked. Where there is no registry, or it does not answer, the keys that are known here
-/// decide; that nobody was asked is told.
+/// Asks the registry of a skill that is read from a file whose keys are its own, and that and every
+/// other that the user knows the skill from which of them were revoked. Where one does not answer,
+/// what is known here decides; that nobody was asked is told.
 async fn ask_of_keys(
     session: &Session<'_>,
     job: &mut Job,
     signers: &Signers,
     attendant: &mut dyn Attendant,
 ) -> Result<(), Error> {
-    let (settings, name) = (session.settings, &job.goal.wanted.name);
+    let (settings, name) = (session.settings, job.goal.wanted.name.clone());
     let Origin::File(archive) = &job.origin else { return Ok(()) };
     if settings.offline {
         return Ok(());
     }
-    let Ok(registry) = Registry::for_settings(settings, name) else { return Ok(()) };
-    match registry.document(name).await {
-        Ok(None) => Ok(()),
-        Ok(Some(document)) => {
-            session.state.learn_revocations(signers, [(registry.url(), &document)])?;
-            let mut candidates = candidates_of(&document, registry.url(), signers)?;
-            for local in std::mem::take(&mut job.expected.candidates) {
-                if !candidates.iter().any(|one| one.key == local.key) {
-                    candidates.push(local);
+    let registry = Registry::for_settings(settings, &name).ok();
+    let candidates = &mut job.expected.candidates;
+    let mut unanswered = Vec::new();
+    if let Some(registry) = &registry {
+        match registry.document(&name).await {
+            Ok(None) => {}
+            Ok(Some(document)) => {
+                session.state.learn_revocations(signers, [(registry.url(), &document)])?;
+                let given = candidates_of(&document, registry.url(), signers)?;
+                for mut local in std::mem::replace(candidates, given) {
+                    match candidates.iter_mut().find(|one| one.key == local.key) {
+                        Some(given) => given.hear(local.revoked.take().as_slice()),
+                        None => candidates.push(local),
+                    }
                 }
             }
-            job.expected.candidates = candidates;
-            Ok(())
-        }
-        Err(error) => {
-            let signed_by = signers_of(archive)?;
-            if !job.expected.candidates.iter().any(|one| signed_by.contains(&one.key.id())) {
-                return Err(error);
+            Err(error) => {
+                let signed_by = signers_of(archive)?;
+                if !candidates.iter().any(|one| signed_by.contains(&one.key.id())) {
+                    return Err(error);
+                }
+                unanswered.push(error);
             }
-            attendant.warn(&format!(
-                "whether the key that signed `{name}` was revoked is not known: {}",
-                error.message
-            ));
-            Ok(())
         }
     }
+    let (known, asked) = ((&session.state, signers), registry.as_ref().map(Registry::url));
+    let told = of_known_registries(settings, known, &name, asked).await?;
+    for candidate in candidates {
+        candidate.hear(&told.revoked);
+    }
+    for error in unanswered.into_iter().chain(told.unanswered) {
+        attendant.warn(&format!(
+            "whether the key that signed `{name}` was revoked is not known: {}",
+            error.message
+        ));
+    }
+    Ok(())
 }
 
 /// The ids of the keys that are said to have signed an archive.

@@ -32,8 +32,18 @@ impl Candidate {
         registry: Option<&Url>,
         name: &QualifiedName,
     ) -> Self {
-        let revoked = signers.revocation(registry, name, &key.id()).cloned();
+        let revoked = signers.revocation(registry, name, &key.id());
         Self { key, account: None, revoked }
+    }
+
+    /// Takes over what registries say that know the skill too.
+    pub(crate) fn hear(&mut self, told: &[Revocation]) {
+        for one in told.iter().filter(|one| one.key == self.key.id()) {
+            self.revoked = Some(match self.revoked.take() {
+                Some(known) => known.and(one),
+                None => one.clone(),
+            });
+        }
     }
 }
 
@@ -50,8 +60,7 @@ pub(super) fn candidates_of(
         .map(|signer| {
             let key = PublicKey::from_pem(&signer.pem).ok().filter(|key| key.id() == signer.id);
             let account = Some(signer.account.clone());
-            let remembered =
-                || signers.revocation(Some(registry), &document.name, &signer.id).cloned();
+            let remembered = || signers.revocation(Some(registry), &document.name, &signer.id);
             let revoked = Revocation::of(document, signer).or_else(remembered);
             key.map(|key| Candidate { key, account, revoked }).ok_or_else(|| {
                 let message = format!(

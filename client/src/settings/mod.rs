@@ -50,6 +50,9 @@ pub struct Settings {
     pub project: PathBuf,
     /// The registry of names without a route of their own; [`None`] where none is configured.
     pub registry: Option<RegistryChoice>,
+    /// The registry of the user's configuration, also where another is chosen: a project that names
+    /// its own does not keep the user's from telling which keys were revoked.
+    pub configured_registry: Option<Url>,
     /// Registries by name, of the user's configuration.
     pub registries: BTreeMap<String, Url>,
     /// Which registry a scope's names go to, of the user's configuration; they never go elsewhere.
@@ -86,6 +89,7 @@ impl Settings {
             user_home,
             project,
             registry: None,
+            configured_registry: None,
             registries: BTreeMap::new(),
             routes: BTreeMap::new(),
             connections: BTreeMap::new(),

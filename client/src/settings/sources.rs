@@ -42,6 +42,9 @@ impl Sources {
             registry.clone_from(&read.registry);
             apply(&mut settings, read, path.parent().unwrap_or(Path::new("")));
         }
+        // One that is no registry is refused where it is chosen.
+        settings.configured_registry =
+            registry.as_deref().and_then(|text| settings.named_registry(text).ok());
         settings.registry = self.registry(&settings, registry)?;
         settings.token = self.text("SKILLPKG_TOKEN")?.map(|token| token.trim().to_owned());
         settings.key = self.path("SKILLPKG_KEY");
@@ -252,6 +255,8 @@ mod tests {
         assert_eq!(machine.registry(), Some(("https://user.test/".into(), Chosen::ByUser)));
         machine.write("work/skillpkg.toml", "registry = \"https://project.test\"");
         assert_eq!(machine.registry(), Some(("https://project.test/".into(), Chosen::ByProject)));
+        let configured = machine.settings().configured_registry;
+        assert_eq!(configured.unwrap().as_str(), "https://user.test/");
         machine.set("SKILLPKG_REGISTRY", "https://environment.test");
         assert_eq!(machine.registry(), Some(("https://environment.test/".into(), Chosen::ByUser)));
         machine.sources.registry = Some("https://flag.test".to_owned());

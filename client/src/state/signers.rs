@@ -84,21 +84,38 @@ impl Signers {
         self.pinned.iter().filter(move |(key, _)| is_of_it(key)).map(|(_, pinned)| pinned)
     }
 
+    /// The registries at which somebody is pinned for `name`, and who is.
+    pub fn registries_of(&self, name: &QualifiedName) -> impl Iterator<Item = (Url, &Pinned)> {
+        let name = name.to_string();
+        self.pinned.iter().filter_map(move |(place, pinned)| {
+            let (url, of) = place.rsplit_once(' ')?;
+            (of == name).then_some((Url::parse(url).ok()?, pinned))
+        })
+    }
+
     /// That a key of a skill was revoked, where the skill's registry ever said so; for an archive
-    /// that came from none, where any registry of its name did.
+    /// that came from none, where any registry of its name did: those at which the key is pinned, if
+    /// there are any, so that nobody else's registry takes a known key away. What several say holds
+    /// together: the key may vouch for what each of them lists.
     pub(crate) fn revocation(
         &self,
         registry: Option<&Url>,
         name: &QualifiedName,
         key: &KeyId,
-    ) -> Option<&Revocation> {
+    ) -> Option<Revocation> {
         let (exact, text) = (registry.map(|url| pin_key(Some(url), name)), name.to_string());
+        let knows = |pinned: &Pinned| pinned.keys.contains(key);
+        let is_known = self.registries_of(name).any(|(_, pinned)| knows(pinned));
         let is_of_it = |place: &str| match &exact {
             Some(exact) => place == exact,
-            None => place.rsplit(' ').next() == Some(text.as_str()),
+            None => {
+                place.rsplit(' ').next() == Some(text.as_str())
+                    && (!is_known || self.pinned.get(place).is_some_and(knows))
+            }
         };
         let of_it = self.revoked.iter().filter(|(place, _)| is_of_it(place));
-        of_it.flat_map(|(_, revoked)| revoked).find(|one| one.key == *key)
+        let of_key = of_it.flat_map(|(_, revoked)| revoked).filter(|one| one.key == *key);
+        of_key.cloned().reduce(|one, other| one.and(&other))
     }
 
     /// Remembers that keys of a skill were revoked. What is remembered of others stays.
@@ -170,8 +187,9 @@ impl State {
         for (registry, document) in documents {
             let name = &document.name;
             let revoked = Revocation::all_of(document);
-            let is_known =
-                |one: &Revocation| known.revocation(Some(registry), name, &one.key) == Some(one);
+            let is_known = |one: &Revocation| {
+                known.revocation(Some(registry), name, &one.key).as_ref() == Some(one)
+            };
             if !revoked.iter().all(is_known) {
                 learnt.push((registry, name, revoked));
             }
@@ -194,6 +212,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use skillpkg_schema::ContentAddress;
     use skillpkg_schema::signature::SigningKey;
     use skillpkg_schema::wire::SignerKey;
 
@@ -224,8 +243,10 @@ MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
         assert_eq!(signers.pinned(None, &name), None);
         assert_eq!(signers.key(&key.id()), Some(key));
         assert_eq!(signers.pins_of(&name).collect::<Vec<_>>(), [&signer]);
+        assert_eq!(signers.registries_of(&name).collect::<Vec<_>>(), [(here, &signer)]);
         let scoped = "acme/waitlist".parse().unwrap();
         assert_eq!(signers.pins_of(&scoped).count(), 0);
+        assert_eq!(signers.registries_of(&scoped).count(), 0);
     }
 
     #[test]
@@ -257,10 +278,11 @@ MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
         let id = told.keys[0].id;
         let signers = learn(&told);
         let of = |registry, name: &str| {
-            signers.revocation(registry, &name.parse().unwrap(), &id).map(|one| one.when.as_str())
+            signers.revocation(registry, &name.parse().unwrap(), &id).map(|one| one.when)
         };
-        assert_eq!(of(Some(&here), "waitlist"), Some("2026-01-01T00:00:00Z"));
-        assert_eq!(of(None, "waitlist"), Some("2026-01-01T00:00:00Z"), "of a file");
+        let when = Some("2026-01-01T00:00:00Z".to_owned());
+        assert_eq!(of(Some(&here), "waitlist"), when);
+        assert_eq!(of(None, "waitlist"), when, "of a file");
         assert_eq!(of(Some(&there), "waitlist"), None);
         assert_eq!(of(None, "acme/waitlist"), None);
         assert_eq!(learn(&document("waitlist", None)), signers);
@@ -273,6 +295,34 @@ MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
             state.signers().unwrap().revocation(None, &told.name, &id),
             signers.revocation(None, &told.name, &id)
         );
+    }
+
+    #[test]
+    fn of_a_file_the_registries_where_the_key_is_pinned_tell_and_each_of_them() {
+        let name: QualifiedName = "waitlist".parse().unwrap();
+        let urls: [Url; 3] =
+            [1, 2, 3].map(|port| format!("http://127.0.0.1:{port}/").parse().unwrap());
+        let id = SigningKey::from_pem(KEY).unwrap().public().id();
+        let [both, one, none] =
+            ["1", "2", "3"].map(|digit| format!("sha256:{}", digit.repeat(64)).parse().unwrap());
+        let revoked = |listed: &[ContentAddress]| {
+            let text = serde_json::json!({ "key": id, "account": "ada", "when": "then",
+                "listed": listed });
+            vec![serde_json::from_value::<Revocation>(text).unwrap()]
+        };
+        let mut signers = Signers::default();
+        signers.revoke(&urls[0], &name, revoked(&[both, one]));
+        signers.revoke(&urls[1], &name, revoked(&[both]));
+        let of_file = |signers: &Signers, address| {
+            signers.revocation(None, &name, &id).is_none_or(|one| one.allows(address))
+        };
+        // Nobody knows the key: whoever says that it was revoked is heard.
+        assert_eq!([&both, &one, &none].map(|one| of_file(&signers, one)), [true, false, false]);
+        signers.pin(Some(&urls[0]), &name, Pinned { account: None, keys: vec![id] });
+        assert_eq!([&both, &one, &none].map(|one| of_file(&signers, one)), [true, true, false]);
+        signers.pin(Some(&urls[2]), &name, Pinned { account: None, keys: vec![id] });
+        assert_eq!([&both, &one, &none].map(|one| of_file(&signers, one)), [true, true, false]);
+        assert!(signers.revocation(Some(&urls[2]), &name, &id).is_none());
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub(super) fn add_those_of(document: &Document, candidates: &mut Vec<Candidate>)
         match candidates.iter_mut().find(|one| one.key == key) {
             Some(known) => {
                 known.account = account;
-                known.revoked = revoked.or(known.revoked.take());
+                known.hear(revoked.as_slice());
             }
             None => candidates.push(Candidate { key, account, revoked }),
         }

@@ -11,6 +11,8 @@ use crate::Error;
 use crate::install::{Candidate, check_file_signer};
 use crate::keys::UNKNOWN_KEY_HINT;
 use crate::parallel;
+use crate::registry::Registry;
+use crate::revocation::of_known_registries;
 use crate::state::Signers;
 
 impl Verifier<'_> {
@@ -164,11 +166,12 @@ impl Verifier<'_> {
         envelope: &Envelope,
     ) -> Result<Vouched, Error> {
         let mut candidates = ring.of(subject, envelope);
-        let mut unknown = None;
+        let mut unanswered = Vec::new();
         if self.has_to_ask(subject, &candidates) {
             // Where no registry can be asked, it stays unknown, and that is told.
             let of = subject.source.as_ref();
-            if let Ok(registry) = registry_of(self.settings, &subject.name, of) {
+            let registry = registry_of(self.settings, &subject.name, of).ok();
+            if let Some(registry) = &registry {
                 match registry.document(&subject.name).await {
                     Ok(None) => {}
                     Ok(Some(document)) => {
@@ -177,19 +180,26 @@ impl Verifier<'_> {
                         self.state.learn_revocations(&ring.signers, learnt)?;
                     }
                     Err(error) if candidates.is_empty() => return Err(error),
-                    Err(error) => {
-                        unknown = Some(format!(
-                            "whether the key that signed `{}` was revoked is not known: {}",
-                            subject.name, error.message
-                        ));
-                    }
+                    Err(error) => unanswered.push(error),
                 }
+            }
+            if subject.from_file {
+                let (known, name) = ((&self.state, &ring.signers), &subject.name);
+                let asked = registry.as_ref().map(Registry::url);
+                let told = of_known_registries(self.settings, known, name, asked).await?;
+                for candidate in &mut candidates {
+                    candidate.hear(&told.revoked);
+                }
+                unanswered.extend(told.unanswered);
             }
         }
         let mut vouched = judge(subject, envelope, &candidates, &ring.signers);
         // Where there is something to tell, it is that it was revoked.
         if vouched.problem.is_none() && vouched.notices.is_empty() {
-            vouched.notices.extend(unknown);
+            vouched.notices.extend(unanswered.into_iter().map(|error| {
+                let (name, why) = (&subject.name, error.message);
+                format!("whether the key that signed `{name}` was revoked is not known: {why}")
+            }));
         }
         Ok(vouched)
     }

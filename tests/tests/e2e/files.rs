@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use skillpkg_tests::{Machine, TestContext, write_skill};
+use skillpkg_tests::{Machine, Registry, TestContext, write_skill};
 
 /// Packs a version of a skill; answers with the archive.
 fn pack(author: &Machine, name: &str, version: &str) -> PathBuf {
@@ -108,6 +108,49 @@ fn that_a_key_was_revoked_is_remembered_without_the_registry() {
     assert_eq!(published.json(&["list"])["skills"][0]["revoked"]["signed_before"], true);
     let called = published.run(&["call", "waitlist", "go"]).succeeded();
     assert_eq!((called.stdout.as_str(), called.stderr.as_str()), ("published\n", ""));
+}
+
+#[test]
+fn a_project_that_names_its_own_registry_does_not_hide_that_a_key_was_revoked() {
+    let context = TestContext::new();
+    let author = context.author("ada");
+    context.publish(&author, "waitlist", "1.0.0", "published", None);
+    let mut reader = context.machine("reader");
+    let newcomer = context.machine("newcomer");
+    // By the environment; and by a configuration, on a machine that trusts the key.
+    reader.run(&["install", "waitlist", "-y"]).succeeded();
+    author.run(&["keys", "export", "-o", "ada.pem"]).succeeded();
+    let public = author.project.join("ada.pem");
+    newcomer.run(&["keys", "trust", public.to_str().unwrap()]).succeeded();
+    let stolen = pack(&author, "waitlist", "1.1.0");
+    author.run(&["keys", "revoke", &key_id(&author)]).succeeded();
+
+    let registry = Registry::start(&context.path("registry-of-mallory"));
+    let mut mallory = Machine::new(&context.path("mallory"), registry.url());
+    mallory.token = Some(registry.add_user("mallory"));
+    mallory.run(&["keygen"]).succeeded();
+    let configured = format!("registry = \"{}\"\n", context.registry.url());
+    reader.registry = None;
+    for (position, url) in
+        ["http://127.0.0.1:9".to_owned(), registry.url(), registry.url()].iter().enumerate()
+    {
+        if position == 2 {
+            // It has a skill of that name, of its own.
+            context.publish(&mallory, "waitlist", "1.1.0", "mallory's", None);
+        }
+        for (machine, configuration) in [(&reader, ""), (&newcomer, configured.as_str())] {
+            let mut clone = machine.in_project(&context.path(format!("clone-{position}")));
+            clone.registry = None;
+            std::fs::write(&clone.configuration, configuration).unwrap();
+            std::fs::copy(&stolen, clone.project.join("w.skill.tar.zst")).unwrap();
+            let skills = "[skills]\nwaitlist = { file = \"w.skill.tar.zst\" }\n";
+            clone.write("skillpkg.toml", &format!("registry = \"{url}\"\n{skills}"));
+            let refused = clone.run(&["sync", "-y", "--json"]).ended_with(5);
+            assert_eq!(refused.error_code(), "signer_revoked", "{url}");
+            let verified = clone.run(&["verify", "w.skill.tar.zst", "--json"]).ended_with(3).json();
+            assert_eq!(verified["problems"][0]["code"], "signer_revoked", "{url}");
+        }
+    }
 }
 
 #[test]
