@@ -7,6 +7,7 @@ use skillpkg_schema::manifest::verify_derived;
 use skillpkg_schema::{ContentAddress, Diagnostic, Manifest, SkillPath};
 use skillpkg_store::content::{Store, StoreError, TreeProblem, TreeProblemKind};
 
+use super::asked::prose_commands;
 use super::program::{self, ProgramError};
 use super::{Checked, FoundProgram, FoundRunner, requirement};
 use crate::runner::{RunnerSet, Script, SelectError};
@@ -37,12 +38,16 @@ pub fn check_with(
     if let Some(first) = missing.first() {
         return Err(requirement_error(first.clone(), missing));
     }
+    let skill_file = SkillPath::skill_file().to_string();
+    let prose_commands =
+        prose_commands(store, manifest).ok_or_else(|| changed(manifest, &[skill_file]))?;
     Ok(Checked {
         address: manifest.address(),
         manifest: manifest.clone(),
         tree,
         programs,
         runners: found,
+        prose_commands,
         warnings,
         repaired,
     })

@@ -3,12 +3,12 @@
 use skillpkg_schema::diagnostic::escape_whole;
 
 use super::Checked;
-use super::growth::allowed_tools;
+use super::asked::{allowed_tools, host_settings};
 use super::requirement::listed;
 
 /// What a skill runs, in full, as lines of text for a person: each tool with its whole run line,
-/// each script with its runner and permission, each program with the path found. Text from the
-/// skill is escaped.
+/// each script with its runner and permission, each program with the path found, and what the host
+/// that reads it is asked for. Text from the skill is escaped.
 pub fn describe(checked: &Checked) -> Vec<String> {
     let manifest = &checked.manifest;
     let mut lines = vec![format!(
@@ -46,7 +46,7 @@ pub fn describe(checked: &Checked) -> Vec<String> {
             None => format!("  program `{}`: whichever a call names", escape_whole(&program.name)),
         });
     }
-    if manifest.tools.is_empty() && manifest.scripts.is_empty() {
+    if !checked.runs_anything() {
         lines.push("  runs nothing: it has neither tools nor scripts".to_owned());
     }
     if let Some(requires) = requires(checked) {
@@ -56,6 +56,12 @@ pub fn describe(checked: &Checked) -> Vec<String> {
     if !asked.is_empty() {
         lines.push(format!("  asks its host for the tools {}", listed(&asked)));
     }
+    let settings = host_settings(manifest);
+    lines.extend(settings.iter().map(|setting| format!("  tells its host {setting}")));
+    let commands = checked.prose_commands.iter();
+    lines.extend(
+        commands.map(|command| format!("  the prose has its host run: {}", escape_whole(command))),
+    );
     lines.extend(checked.warnings.iter().map(|warning| format!("  warning: {warning}")));
     lines
 }

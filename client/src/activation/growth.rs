@@ -7,17 +7,16 @@ use skillpkg_schema::diagnostic::escape_whole;
 use skillpkg_schema::manifest::{Mode, ToolEntry};
 use skillpkg_schema::skill::Dialect;
 
+use super::asked::{allowed_tools, host_settings};
 use super::describe::run_line;
-use super::running::{running, runs_a_file};
+use super::running::{language, running, runs_a_file};
 
 /// The file that is read to a model.
 const SKILL_FILE: &str = "SKILL.md";
-/// The frontmatter key with which an Agent Skill asks for tools of its host.
-const ALLOWED_TOOLS: &str = "allowed-tools";
 
 /// What an update would add to what was approved before: programs, tools, changed run lines,
-/// scripts, permissions, bounds, requirements, executable files, other bytes in a file that runs or
-/// that what runs may load; empty where nothing grows.
+/// scripts, permissions, bounds, requirements, executable files, what its host is told, other bytes
+/// in a file that runs or that what runs may load; empty where nothing grows.
 ///
 /// What became less, or changed without running anything else, is not told.
 pub fn growth(approved: &Manifest, offered: &Manifest) -> Vec<String> {
@@ -40,7 +39,18 @@ pub fn widening(approved: &Manifest, offered: &Manifest) -> Vec<String> {
     for tool in allowed_tools(offered).difference(&before) {
         lines.push(format!("allowed tool `{}` is new", escape_whole(tool)));
     }
+    let before = host_settings(approved);
+    for setting in host_settings(offered).difference(&before) {
+        lines.push(format!("it tells its host {setting}"));
+    }
     lines
+}
+
+/// The commands in the prose that a host may run when it reads it, of which there was none before:
+/// as much of a widening as a tool, and told by both proses.
+pub fn prose_growth(approved: &[String], offered: &[String]) -> Vec<String> {
+    let new = offered.iter().filter(|command| !approved.contains(command));
+    new.map(|command| format!("the prose has its host run: {}", escape_whole(command))).collect()
 }
 
 fn programs(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
@@ -179,8 +189,9 @@ fn contents(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
 const MOST_NAMED: usize = 8;
 
 /// Files that what ran already, and runs on, may load. Nobody can tell which it does, so that all
-/// that are new or changed are told, in one line: in an Agent Skill those beneath `scripts/`, in
-/// another all but `SKILL.md`, which holds the prose.
+/// that are new or changed are told, in one line: in an Agent Skill those beneath `scripts/` and
+/// those of the language of a file that runs, in another all; never `SKILL.md`, which holds the
+/// prose.
 fn beside(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
     let whose = stays(approved, offered);
     if whose.is_empty() {
@@ -188,9 +199,13 @@ fn beside(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
     }
     let told: BTreeSet<&str> =
         running(offered).into_iter().map(|(file, _)| file.path.as_str()).collect();
+    let languages: BTreeSet<&str> = told.iter().filter_map(|path| language(path)).collect();
+    let is_of_language =
+        |path: &str| language(path).is_some_and(|language| languages.contains(language));
     let may_be_loaded = |path: &str| match offered.dialect {
-        Dialect::Agent => path.starts_with("scripts/"),
-        Dialect::Hard => path != SKILL_FILE,
+        _ if path == SKILL_FILE => false,
+        Dialect::Agent => path.starts_with("scripts/") || is_of_language(path),
+        Dialect::Hard => true,
     };
     let changed: Vec<String> = offered
         .files
@@ -232,37 +247,4 @@ fn stays(approved: &Manifest, offered: &Manifest) -> Vec<String> {
     });
     let scripts = scripts.map(|script| format!("script `{}`", escape_whole(&script.name)));
     scripts.chain(tools.map(|tool| format!("tool `{}`", escape_whole(&tool.id)))).collect()
-}
-
-/// The tools of its host that an Agent Skill asks for: words, or patterns with their parentheses.
-pub(super) fn allowed_tools(manifest: &Manifest) -> BTreeSet<String> {
-    let mut tools = BTreeSet::new();
-    match manifest.metadata.get(ALLOWED_TOOLS) {
-        Some(serde_json::Value::String(text)) => tools.extend(patterns(text)),
-        Some(serde_json::Value::Array(values)) => {
-            tools.extend(values.iter().filter_map(|value| value.as_str()).flat_map(patterns));
-        }
-        _ => {}
-    }
-    tools
-}
-
-/// Splits at commas and spaces that stand outside parentheses: `Read Bash(git add:*)` is two.
-fn patterns(text: &str) -> Vec<String> {
-    let mut patterns = vec![String::new()];
-    let mut depth = 0_usize;
-    for character in text.chars() {
-        match character {
-            '(' => depth = depth.saturating_add(1),
-            ')' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth == 0 && (character == ',' || character.is_whitespace()) {
-            patterns.push(String::new());
-        } else if let Some(last) = patterns.last_mut() {
-            last.push(character);
-        }
-    }
-    patterns.retain(|pattern| !pattern.is_empty());
-    patterns
 }

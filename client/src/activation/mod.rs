@@ -1,5 +1,6 @@
 //! Activation: everything is verified, then an agent host may see the skill.
 
+mod asked;
 mod check;
 mod describe;
 mod growth;
@@ -9,9 +10,10 @@ mod running;
 #[cfg(test)]
 mod tests;
 
+pub use asked::prose_commands;
 pub use check::{check, check_with, intact_tree, intact_tree_at};
 pub use describe::{describe, run_line};
-pub use growth::{growth, widening};
+pub use growth::{growth, prose_growth, widening};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -49,6 +51,8 @@ pub struct Checked {
     pub programs: Vec<FoundProgram>,
     /// The runners of its scripts.
     pub runners: Vec<FoundRunner>,
+    /// The commands in its prose that a host may run when it reads it.
+    pub prose_commands: Vec<String>,
     /// What is worth telling, though nothing is refused for it.
     pub warnings: Vec<Diagnostic>,
     /// Files of the tree that were not as they should be and were made whole again from the store,
@@ -57,6 +61,13 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// Whether anything of it may run: by a call, or by the host that reads it.
+    pub fn runs_anything(&self) -> bool {
+        let Manifest { tools, scripts, .. } = &self.manifest;
+        let is_told = !asked::host_settings(&self.manifest).is_empty();
+        !tools.is_empty() || !scripts.is_empty() || !self.prose_commands.is_empty() || is_told
+    }
+
     /// The programs that were looked up on PATH, by name, with the file that was found.
     pub fn programs_on_path(&self) -> BTreeMap<String, PathBuf> {
         self.programs

@@ -6,8 +6,17 @@ use skillpkg_schema::Manifest;
 use skillpkg_schema::diagnostic::escape_whole;
 use skillpkg_schema::manifest::{FileEntry, Mode, ToolEntry};
 
-/// Each file that runs, with what runs it in words, safe to print: a tool whose run line names it
-/// or a directory above it, a script, or whoever starts an executable file.
+/// Endings of files that are loaded by one another: of the same line, a language.
+const LANGUAGES: [&[&str]; 4] = [
+    &["bash", "sh", "zsh"],
+    &["cjs", "cts", "js", "json", "jsx", "mjs", "mts", "ts", "tsx"],
+    &["py", "pyc", "pyi", "pyw"],
+    &["bat", "cmd", "ps1", "psd1", "psm1"],
+];
+
+/// Each file that runs, with what runs it in words, safe to print: a tool whose run line names it,
+/// with or without its ending, or a directory above it; a script; or whoever starts an executable
+/// file.
 pub(super) fn running(manifest: &Manifest) -> Vec<(&FileEntry, String)> {
     let mut by_path: BTreeMap<String, String> = BTreeMap::new();
     for script in &manifest.scripts {
@@ -21,18 +30,39 @@ pub(super) fn running(manifest: &Manifest) -> Vec<(&FileEntry, String)> {
         }
     }
     let files = manifest.files.iter().filter_map(|file| {
-        let what = above(file.path.as_str()).find_map(|path| by_path.get(path)).cloned();
+        let what = called(file.path.as_str()).find_map(|name| by_path.get(&name).cloned());
         let own = || (file.mode == Mode::Executable).then(|| "which is executable".to_owned());
         what.or_else(own).map(|what| (file, what))
     });
     files.collect()
 }
 
+/// Every name by which a run line may mean a file: its path, those of the directories above it, and
+/// its own without the ending.
+fn called(path: &str) -> impl Iterator<Item = String> {
+    above(path).map(str::to_owned).chain(without_ending(path))
+}
+
+/// What a path is called without its ending, as a path and as a module.
+fn without_ending(path: &str) -> impl Iterator<Item = String> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let ending = name.rfind('.').filter(|start| *start > 0).map(|start| name.len() - start);
+    let stem = ending.and_then(|ending| path.get(..path.len() - ending));
+    stem.into_iter().flat_map(|stem| [stem.to_owned(), stem.replace('/', ".")])
+}
+
+/// What a file's ending says that it is written in: the first ending of its language, else its own.
+pub(super) fn language(path: &str) -> Option<&str> {
+    let (stem, ending) = path.rsplit('/').next()?.rsplit_once('.')?;
+    let of = |endings: &&&[&'static str]| endings.contains(&ending);
+    let known = LANGUAGES.iter().find(of).and_then(|endings| endings.first().copied());
+    (!stem.is_empty()).then(|| known.unwrap_or(ending))
+}
+
 /// Whether a tool's run line names a file of the skill or a directory above one.
 pub(super) fn runs_a_file(manifest: &Manifest, tool: &ToolEntry) -> bool {
     let paths = named(tool);
-    let is_named = |path: &str| above(path).any(|path| paths.iter().any(|one| one == path));
-    manifest.files.iter().any(|file| is_named(file.path.as_str()))
+    manifest.files.iter().any(|file| called(file.path.as_str()).any(|name| paths.contains(&name)))
 }
 
 /// A path and each directory above it.

@@ -150,6 +150,7 @@ fn the_description_shows_everything_that_will_run() {
             FoundRunner { script: "normalize".to_owned(), runner: "process `python3`".to_owned() },
             FoundRunner { script: "tidy".to_owned(), runner: "process `sh`".to_owned() },
         ],
+        prose_commands: Vec::new(),
         warnings: Vec::new(),
         repaired: Vec::new(),
         manifest,
@@ -170,16 +171,101 @@ fn the_description_shows_everything_that_will_run() {
     );
 }
 
+/// What a skill without tools and scripts comes to.
+fn without_tools(metadata: &serde_json::Value, commands: &[&str]) -> Checked {
+    let manifest = manifest(&serde_json::json!({ "metadata": metadata }));
+    Checked {
+        address: manifest.address(),
+        tree: PathBuf::from("/tree"),
+        programs: Vec::new(),
+        runners: Vec::new(),
+        prose_commands: commands.iter().map(|&command| command.to_owned()).collect(),
+        warnings: Vec::new(),
+        repaired: Vec::new(),
+        manifest,
+    }
+}
+
+#[test]
+fn what_a_host_runs_by_itself_is_shown_and_what_is_added_to_it_is_growth() {
+    let remarks = serde_json::json!({
+        "author": "Ada", "compatibility": "Requires git", "argument-hint": "[file]",
+        "when_to_use": "always", "metadata": { "skill-author": "Ada", "anything": "a remark",
+            "openclaw": { "emoji": "x", "requires": { "bins": ["git"] }, "os": ["linux"] } },
+    });
+    let plain = without_tools(&remarks, &[]);
+    assert!(!plain.runs_anything());
+    assert_eq!(describe(&plain)[1..], ["  runs nothing: it has neither tools nor scripts"]);
+    let hooks = serde_json::json!({ "PreToolUse": [{ "matcher": "Bash",
+        "hooks": [{ "type": "command", "command": "sh evil.sh\u{1b}[2K" }] }] });
+    for (key, value, told) in [
+        ("hooks", hooks, r"`hooks.PreToolUse.hooks.command`: sh evil.sh\u{1b}[2K"),
+        ("hooks", "sh evil.sh".into(), "`hooks`: sh evil.sh"),
+        ("context", "fork".into(), "`context`: fork"),
+        ("Allowed_Tools", "Bash".into(), "`Allowed_Tools`: Bash"),
+        ("mcp", serde_json::json!([]), "`mcp`: []"),
+    ] {
+        let mut metadata = remarks.clone();
+        metadata[key] = value;
+        let offered = without_tools(&metadata, &[]);
+        assert!(offered.runs_anything());
+        let line = format!("  tells its host {told}");
+        assert!(describe(&offered).contains(&line), "{:?}", describe(&offered));
+        let widened = widening(&plain.manifest, &offered.manifest);
+        assert!(widened.contains(&format!("it tells its host {told}")), "{widened:?}");
+        assert_eq!(growth(&offered.manifest, &plain.manifest), Vec::<String>::new());
+    }
+    for (value, told) in [
+        (
+            serde_json::json!({ "openclaw": { "install": [{ "kind": "brew" }] } }),
+            "`metadata.openclaw.install.kind`: brew",
+        ),
+        (
+            serde_json::json!({ "openclaw": "{\"install\":[]}" }),
+            "`metadata.openclaw`: {\"install\":[]}",
+        ),
+        ("{}".into(), "`metadata`: {}"),
+    ] {
+        let offered = without_tools(&serde_json::json!({ "metadata": value }), &[]);
+        let lines = growth(&plain.manifest, &offered.manifest);
+        assert_eq!(lines, [format!("it tells its host {told}")]);
+    }
+    let commands = without_tools(&remarks, &["git diff", "id\u{7}"]);
+    assert!(commands.runs_anything());
+    assert_eq!(describe(&commands)[2], r"  the prose has its host run: id\u{7}");
+    let (before, now) = (&commands.prose_commands[..1], &commands.prose_commands);
+    assert_eq!(prose_growth(before, now), [r"the prose has its host run: id\u{7}"]);
+    assert_eq!(prose_growth(now, before), Vec::<String>::new());
+}
+
+#[test]
+fn tools_of_a_host_are_asked_for_in_whatever_shape() {
+    let bare = manifest(&serde_json::json!({}));
+    for (value, told) in [
+        (serde_json::json!("Read, Bash(git add:*)"), ["Bash(git add:*)", "Read"].as_slice()),
+        (serde_json::json!(["Read Write", "Bash"]), &["Bash", "Read", "Write"]),
+        (serde_json::json!([["Bash"]]), &[r#"["Bash"]"#]),
+        (serde_json::json!({ "Bash": "*" }), &[r#"{"Bash":"*"}"#]),
+    ] {
+        let asks = manifest(&serde_json::json!({ "metadata": { "allowed-tools": value } }));
+        let told: Vec<String> =
+            told.iter().map(|tool| format!("allowed tool `{tool}` is new")).collect();
+        assert_eq!(widening(&bare, &asks), told);
+    }
+}
+
 #[test]
 fn text_of_a_skill_cannot_move_the_terminal() {
     let manifest = manifest(&serde_json::json!({
         "tools": [tool("x", &["a\u{1b}[2K\rb", "\u{202e}c", "\u{1b}]8;;http://x\u{7}d"])],
+        "metadata": { "hooks\u{1b}[2K": "\u{202e}c", "allowed-tools": "\u{1b}[2K" },
     }));
     let checked = Checked {
         address: manifest.address(),
         tree: PathBuf::from("/tree"),
         programs: Vec::new(),
         runners: Vec::new(),
+        prose_commands: vec!["\u{1b}]0;x\u{7}".to_owned()],
         warnings: Vec::new(),
         repaired: Vec::new(),
         manifest,
@@ -282,7 +368,17 @@ fn other_bytes_in_a_file_that_runs_or_beside_it_are_growth() {
         serde_json::json!({ "path": path, "mode": mode, "size": 1,
             "sha256": digest.repeat(64), "blake3": digest.repeat(64) })
     };
-    let plain = ["SKILL.md", "a b.sh", "handle.sh", "lib/x.sh", "notes.md", "one.sh", "scripts/s"];
+    let plain = [
+        "SKILL.md",
+        "a b.sh",
+        "handle.sh",
+        "handler.rb",
+        "lib/x.sh",
+        "notes.md",
+        "one.sh",
+        "pkg/mod.py",
+        "scripts/s",
+    ];
     let with = |changed: &str| {
         let digest = |path: &str| if path == changed { "1" } else { "0" };
         let mut files: Vec<_> = plain.iter().map(|path| file(path, "644", digest(path))).collect();
@@ -297,6 +393,7 @@ fn other_bytes_in_a_file_that_runs_or_beside_it_are_growth() {
             "files": files,
             "tools": [tool("access", &["sh", "./lib/../handle.sh", "$x"]),
                 tool("shell", &["sh", "-c", "cd lib; sh x.sh"]), tool("space", &["sh", "a b.sh"]),
+                tool("module", &["python3", "-m", "pkg.mod"]), tool("stem", &["ruby", "handler"]),
                 chosen],
             "scripts": [script("s", "shell", true)],
         }))
@@ -309,12 +406,14 @@ fn other_bytes_in_a_file_that_runs_or_beside_it_are_growth() {
         ("one.sh", Some("`one.sh`, which tool `chosen` runs, has other content")),
         ("scripts/s", Some("`scripts/s`, which script `s` runs, has other content")),
         ("tool", Some("`tool`, which is executable, has other content")),
+        ("pkg/mod.py", Some("`pkg/mod.py`, which tool `module` runs, has other content")),
+        ("handler.rb", Some("`handler.rb`, which tool `stem` runs, has other content")),
         ("SKILL.md", None),
         (
             "notes.md",
             Some(
                 "1 file beside script `s`, tool `access`, tool `shell`, tool `space`, tool \
-                 `chosen` changed: `notes.md`",
+                 `module`, tool `stem`, tool `chosen` changed: `notes.md`",
             ),
         ),
     ] {
@@ -366,6 +465,12 @@ fn files_that_a_script_may_load_are_told_in_one_line_and_add_nothing_that_a_skil
         assert_eq!(lines.iter().map(String::as_str).collect::<Vec<_>>(), Vec::from_iter(told));
         assert_eq!(widening(&before, &after), Vec::<String>::new());
     }
+    // In an Agent Skill, what is of the language of a file that runs, wherever it lies.
+    let mut main = s();
+    main["path"] = "lib/main.py".into();
+    let before = manifest("agent", main.clone(), &["lib/main.py"]);
+    let after = manifest("agent", main, &["lib/a.py", "lib/main.py", "notes.md"]);
+    assert_eq!(growth(&before, &after), ["1 file beside script `s` changed: `lib/a.py`"]);
     // One that takes other arguments is another script, which is told by itself.
     let mut other = s();
     other["contract"] = "{\"type\":\"object\"}".into();

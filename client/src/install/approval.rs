@@ -7,7 +7,8 @@ use super::attend::{Approval, Attendant};
 use super::prepare::{Prepared, stored};
 use super::session::Session;
 use super::source::Job;
-use crate::activation::{describe, growth, widening};
+use crate::activation::{Checked, describe, growth, prose_commands, prose_growth, widening};
+use crate::project::Source;
 use crate::state::{Provenance, Signers};
 use crate::{Error, Kind};
 
@@ -30,16 +31,19 @@ pub(super) fn ask(
         if session.state.is_approved(&one.address)? {
             continue;
         }
-        let adds = match added(session, signers, job, one)? {
+        let adds = match added(session, signers, job, one, checked)? {
             Some(added) if added.told.is_empty() => continue,
             Some(added) => {
                 widens |= added.widens;
                 Some(added.told)
             }
-            None => None,
+            None => {
+                widens |= is_incomparable(session, job);
+                None
+            }
         };
         let (name, version) = (one.manifest().name.clone(), one.manifest().version.clone());
-        let runs_anything = !one.manifest().tools.is_empty() || !one.manifest().scripts.is_empty();
+        let runs_anything = checked.runs_anything();
         questions.push(Approval { name, version, runs: describe(checked), runs_anything, adds });
     }
     if questions.is_empty() {
@@ -83,6 +87,7 @@ fn added(
     signers: &Signers,
     job: &Job,
     prepared: &Prepared,
+    checked: &Checked,
 ) -> Result<Option<Added>, Error> {
     let (state, name) = (&session.state, &prepared.manifest().name);
     let registry = job.registry();
@@ -97,9 +102,28 @@ fn added(
         None => state.last_approved(registry, name)?.filter(is_same),
     };
     let Some((approved, _)) = approved else { return Ok(None) };
-    let approved = stored(&session.store, &approved)?;
-    Ok(approved.map(|Stored { manifest: approved, .. }| Added {
-        told: growth(&approved, prepared.manifest()),
-        widens: !widening(&approved, prepared.manifest()).is_empty(),
-    }))
+    let Some(Stored { manifest: approved, .. }) = stored(&session.store, &approved)? else {
+        return Ok(None);
+    };
+    let Some(prose) = prose_commands(&session.store, &approved) else { return Ok(None) };
+    let in_prose = prose_growth(&prose, &checked.prose_commands);
+    let widens = !in_prose.is_empty() || !widening(&approved, prepared.manifest()).is_empty();
+    let told = growth(&approved, prepared.manifest()).into_iter().chain(in_prose).collect();
+    Ok(Some(Added { told, widens }))
+}
+
+/// Whether what is active here becomes something that cannot be held against it: since it comes from
+/// another registry, or since what was approved is lost. All of it may be new then.
+///
+/// Where somebody accepts another signer in the same command, that is no surprise.
+fn is_incomparable(session: &Session<'_>, job: &Job) -> bool {
+    let name = &job.goal.wanted.name;
+    let is_same_source = match (session.files.lock.skill(name).map(|one| &one.source), &job.source)
+    {
+        (Some(Source::Registry(before)), Source::Registry(now)) => before == now,
+        (Some(before), now) => matches!((before, now), (Source::File(_), Source::File(_))),
+        (None, _) => true,
+    };
+    let is_active = session.remembered.active(name).is_some();
+    !is_same_source || (is_active && !session.options.accept_signer)
 }

@@ -22,7 +22,7 @@ pub struct Approval {
     pub version: Version,
     /// What it runs, in full; safe to print.
     pub runs: Vec<String>,
-    /// Whether it has a tool or a script at all.
+    /// Whether anything of it may run: by a call, or by the host that reads it.
     pub runs_anything: bool,
     /// What it adds to the version that was approved before; [`None`] where none was. Safe to
     /// print.

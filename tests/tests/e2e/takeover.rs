@@ -109,3 +109,27 @@ fn a_new_key_of_the_same_account_is_refused_until_it_is_accepted() {
     context.publish(&ada, "waitlist", "1.3.2", "echo good", RUNS);
     machine.run(&["update"]).succeeded();
 }
+
+#[test]
+fn an_update_from_another_registry_is_not_approved_with_what_stands_for_other_bytes() {
+    let context = TestContext::new();
+    let (machine, ..) = victim(&context);
+    let registry = Registry::start(&context.path("registry-of-mallory"));
+    let mut mallory = Machine::new(&context.path("mallory"), registry.url());
+    mallory.token = Some(registry.add_user("mallory"));
+    mallory.run(&["keygen"]).succeeded();
+    context.publish(&mallory, "waitlist", "1.2.7", "echo pwned", RUNS);
+    // Whoever may write to the project says that it comes from elsewhere now.
+    let text = machine.read("skillpkg.toml");
+    machine.write("skillpkg.toml", &format!("registry = \"{}\"\n{text}", registry.url()));
+    let before = machine.picture();
+    for flags in [["-y"].as_slice(), &["-y", "--accept-signer"]] {
+        let mut all = vec!["update", "waitlist", "--no-input", "--json"];
+        all.extend(flags);
+        let answer = machine.run(&all).ended_with(5);
+        assert_eq!(answer.error_code(), "approval_required", "{}", answer.stderr);
+        assert_eq!(machine.picture(), before);
+    }
+    machine.run(&["update", "waitlist", "--accept-permissions"]).succeeded();
+    assert_eq!(machine.read(".agents/skills/waitlist/NOTES.md"), "echo pwned");
+}

@@ -105,7 +105,6 @@ impl Machine {
     }
 
     fn pack(&self, name: &str, version: &str, notes: &str, runs: Option<&str>) -> Vec<u8> {
-        let source = tempfile::tempdir().unwrap();
         let tool = runs.map_or_else(String::new, |run| {
             format!("\n```tool\nid: go\ndescription: goes\nrun: {run}\n```\n")
         });
@@ -113,6 +112,12 @@ impl Machine {
             "---\nskill: {name}\ndescription: A skill of a test.\nversion: {version}\n\
              includes: NOTES.md\n---\n\nRead NOTES.md.\n{tool}"
         );
+        self.pack_text(&text, notes)
+    }
+
+    /// The bytes of an archive with this `SKILL.md`, which includes `NOTES.md`.
+    pub(super) fn pack_text(&self, text: &str, notes: &str) -> Vec<u8> {
+        let source = tempfile::tempdir().unwrap();
         fs::write(source.path().join("SKILL.md"), text).unwrap();
         fs::write(source.path().join("NOTES.md"), notes).unwrap();
         let packing = Packing::plan(source.path(), &PackOptions::default()).unwrap();

@@ -132,6 +132,60 @@ fn an_update_that_changes_a_file_that_runs_is_asked_about() {
 }
 
 #[test]
+fn an_update_that_has_its_host_run_something_needs_the_flag_for_it() {
+    let mut machine = Machine::new();
+    let vendored = machine.project().join("first.skill.tar.zst");
+    let place = |machine: &Machine, version: &str, key: &str, prose: &str| {
+        let text = format!(
+            "---\nskill: first\ndescription: A skill of a test.\nversion: {version}\n\
+             includes: NOTES.md\n{key}---\n\nRead NOTES.md. {prose}\n"
+        );
+        fs::write(&vendored, machine.pack_text(&text, "first")).unwrap();
+    };
+    place(&machine, "1.0.0", "author: ada\n", "");
+    machine.install(&[vendored.to_str().unwrap()]).unwrap();
+    for (key, prose, told) in [
+        ("hooks:\n  Stop:\n    - id\n", "", "it tells its host `hooks.Stop`: id"),
+        ("", "Changes: !`git diff`", "the prose has its host run: git diff"),
+    ] {
+        place(&machine, "1.1.0", key, prose);
+        for approve in [false, true] {
+            machine.options.approve = approve;
+            let mut watcher = Watcher::default();
+            let error = machine.update(&[], &mut watcher).unwrap_err();
+            assert_eq!(error.code, "approval_required");
+            assert_eq!(watcher.asked[0].adds.as_deref().unwrap(), [told]);
+            assert!(watcher.asked[0].runs_anything);
+        }
+    }
+    place(&machine, "1.1.0", "author: ada and others\n", "Other prose.");
+    machine.options.approve = false;
+    assert!(machine.update(&[], &mut Watcher::default()).unwrap().has_changes());
+}
+
+#[test]
+fn an_update_that_cannot_be_held_against_what_was_approved_needs_the_flag_for_additions() {
+    let mut machine = Machine::new();
+    let vendored = machine.project().join("first.skill.tar.zst");
+    let place = |machine: &Machine, version: &str| {
+        let archive = machine.archive("first", version, version, Some("sh -n"));
+        fs::copy(archive, &vendored).unwrap();
+    };
+    place(&machine, "1.0.0");
+    machine.install(&[vendored.to_str().unwrap()]).unwrap();
+    place(&machine, "1.1.0");
+    let records = machine.settings.home.join("manifests");
+    for record in fs::read_dir(&records).unwrap() {
+        fs::remove_file(record.unwrap().path()).unwrap();
+    }
+    let mut watcher = Watcher::default();
+    assert_eq!(machine.update(&[], &mut watcher).unwrap_err().code, "approval_required");
+    assert_eq!(watcher.asked[0].adds, None);
+    machine.options.accept_permissions = true;
+    assert!(machine.update(&[], &mut watcher).unwrap().has_changes());
+}
+
+#[test]
 fn a_program_that_is_missing_is_named_before_anything_is_placed() {
     let machine = Machine::new();
     let archive = machine.archive("first", "1.0.0", "first", Some("no-such-program-here x"));

@@ -1,0 +1,242 @@
+//! What a skill asks of the host that reads it, beside its tools and scripts.
+//!
+//! Hosts act on frontmatter of their own: `allowed-tools` ends their questions, `hooks` are commands
+//! that they start. Some run what stands in the prose as `` !`command` `` when they read it. Nothing of
+//! it is ever run here, and all of it is shown to whoever approves.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use skillpkg_schema::diagnostic::escape_whole;
+use skillpkg_schema::tree::Tree as _;
+use skillpkg_schema::{Manifest, SkillPath};
+use skillpkg_store::content::Store;
+
+/// The frontmatter key with which an Agent Skill asks for tools of its host.
+const ALLOWED_TOOLS: &str = "allowed-tools";
+/// The frontmatter key under which anything may stand; a text there is a remark.
+const METADATA: &str = "metadata";
+/// Keys that only describe a skill, with `_` as `-` and in lower case. Any other may mean something
+/// to a host.
+const DESCRIPTIVE: [&str; 33] = [
+    "argument-hint",
+    "author",
+    "authors",
+    "categories",
+    "category",
+    "compatibility",
+    "contact",
+    "contributors",
+    "copyright",
+    "created",
+    "date",
+    "display-name",
+    "documentation",
+    "emoji",
+    "homepage",
+    "icon",
+    "keywords",
+    "language",
+    "languages",
+    "last-updated",
+    "maintainer",
+    "maintainers",
+    "maturity",
+    "repository",
+    "source",
+    "status",
+    "summary",
+    "tags",
+    "title",
+    "updated",
+    "url",
+    "version",
+    "when-to-use",
+];
+/// Keys beneath `metadata` of which the manifest's requirements tell.
+const REQUIREMENTS: [&str; 3] = ["os", "prerequisites", "requires"];
+
+/// The tools of its host that an Agent Skill asks for: words, or patterns with their parentheses.
+///
+/// Whatever stands under the key counts, in whatever shape: hosts may take more than a text.
+pub(super) fn allowed_tools(manifest: &Manifest) -> BTreeSet<String> {
+    let mut tools = BTreeSet::new();
+    match manifest.metadata.get(ALLOWED_TOOLS) {
+        Some(Value::String(text)) => tools.extend(patterns(text)),
+        Some(Value::Array(values)) => {
+            for value in values {
+                match value {
+                    Value::String(text) => tools.extend(patterns(text)),
+                    other => drop(tools.insert(other.to_string())),
+                }
+            }
+        }
+        Some(other) => drop(tools.insert(other.to_string())),
+        None => {}
+    }
+    tools
+}
+
+/// Splits at commas and spaces that stand outside parentheses: `Read Bash(git add:*)` is two.
+fn patterns(text: &str) -> Vec<String> {
+    let mut patterns = vec![String::new()];
+    let mut depth = 0_usize;
+    for character in text.chars() {
+        match character {
+            '(' => depth = depth.saturating_add(1),
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && (character == ',' || character.is_whitespace()) {
+            patterns.push(String::new());
+        } else if let Some(last) = patterns.last_mut() {
+            last.push(character);
+        }
+    }
+    patterns.retain(|pattern| !pattern.is_empty());
+    patterns
+}
+
+/// What the frontmatter tells a host beside that: each text of it with the keys that lead to it, as
+/// phrases that are safe to print.
+pub(super) fn host_settings(manifest: &Manifest) -> BTreeSet<String> {
+    let mut told = BTreeSet::new();
+    for (key, value) in &manifest.metadata {
+        match value {
+            _ if key == ALLOWED_TOOLS || is_descriptive(key) => {}
+            Value::Object(members) if key == METADATA => {
+                for (key, value) in members {
+                    beneath_metadata(&format!("{METADATA}.{key}"), key, value, &mut told);
+                }
+            }
+            value => collect(key, value, &mut told),
+        }
+    }
+    told
+}
+
+fn is_descriptive(key: &str) -> bool {
+    let key = key.to_lowercase().replace('_', "-");
+    DESCRIPTIVE.contains(&key.as_str())
+}
+
+/// What stands under a key of `metadata`: of a host's own mapping all but what describes, and what
+/// the requirements tell already.
+fn beneath_metadata(path: &str, key: &str, value: &Value, told: &mut BTreeSet<String>) {
+    if is_descriptive(key) || REQUIREMENTS.contains(&key) {
+        return;
+    }
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                if !is_descriptive(key) && !REQUIREMENTS.contains(&key.as_str()) {
+                    collect(&format!("{path}.{key}"), value, told);
+                }
+            }
+        }
+        // Some write JSON into a text, and hosts read it out of there.
+        Value::String(text) if !text.trim_start().starts_with(['{', '[']) => {}
+        value => collect(path, value, told),
+    }
+}
+
+/// Calls itself as deep as frontmatter may be nested.
+fn collect(path: &str, value: &Value, told: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            for (key, value) in members {
+                collect(&format!("{path}.{key}"), value, told);
+            }
+        }
+        Value::Array(values) if !values.is_empty() => {
+            for value in values {
+                collect(path, value, told);
+            }
+        }
+        Value::String(text) => drop(told.insert(phrase(path, text))),
+        value => drop(told.insert(phrase(path, &value.to_string()))),
+    }
+}
+
+fn phrase(path: &str, value: &str) -> String {
+    format!("`{}`: {}", escape_whole(path), escape_whole(value))
+}
+
+/// The commands in the prose of a snapshot that a host may run when it reads it, in their order;
+/// [`None`] where the store has no intact copy of the prose.
+pub fn prose_commands(store: &Store, manifest: &Manifest) -> Option<Vec<String>> {
+    let file = manifest.file(SkillPath::skill_file().as_str())?;
+    let address = file.sha256.address();
+    let bytes = store.read_blob(&address, file.size).ok().or_else(|| {
+        let tree = store.open_tree(manifest).ok()?;
+        tree.read(file.path.as_str(), file.size).ok().filter(|bytes| address.matches(bytes))
+    })?;
+    Some(commands_in(&String::from_utf8_lossy(&bytes)))
+}
+
+/// Each `` !`command` `` of a text that is not the end of a word or of code, and the content of each
+/// fence whose info string starts with `!`.
+fn commands_in(text: &str) -> Vec<String> {
+    let mut commands = Vec::new();
+    let mut add = |command: &str| {
+        let command = command.trim();
+        if !command.is_empty() {
+            commands.push(command.to_owned());
+        }
+    };
+    for (position, opening) in text.match_indices("!`") {
+        let before = text.get(..position).and_then(|before| before.chars().next_back());
+        let is_within = |one: char| one.is_alphanumeric() || matches!(one, '_' | '`');
+        if before.is_some_and(is_within) {
+            continue;
+        }
+        let behind = text.get(position + opening.len()..).unwrap_or_default();
+        add(behind.split_once('`').map_or("", |(command, _)| command));
+    }
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let unquoted = line.trim_start_matches([' ', '\t', '>']);
+        let info = unquoted.trim_start_matches('`');
+        let fence = unquoted.len() - info.len();
+        if fence < 3 || !info.trim_start().starts_with('!') {
+            continue;
+        }
+        let ends = |line: &str| {
+            let line = line.trim_matches([' ', '\t', '>']);
+            line.len() >= fence && line.bytes().all(|byte| byte == b'`')
+        };
+        let content: Vec<&str> = lines.by_ref().take_while(|line| !ends(line)).collect();
+        add(&content.join("\n"));
+    }
+    commands
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_host_runs_when_it_reads_the_prose_is_found() {
+        for (text, commands) in [
+            ("Changes: !`git diff`\n", vec!["git diff"]),
+            ("!`a` and (!`b`)\n- !`c\nd`", vec!["a", "b", "c\nd"]),
+            ("```!\nid\nls -l\n```\nprose", vec!["id\nls -l"]),
+            ("  > ````  ! sh\n> id\n```\n````\nprose", vec!["> id\n```"]),
+            ("```!\nid", vec!["id"]),
+            ("Use `println!` and `vec!` here, done!`", vec![]),
+            ("Wow!`code` and !` ` and !``x``", vec![]),
+            ("```sh\n! id\n```", vec![]),
+        ] {
+            assert_eq!(commands_in(text), commands, "{text:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in "[!`\\n> a\u{e9}]{0,60}") {
+            for command in commands_in(&text) {
+                proptest::prop_assert!(!command.trim().is_empty());
+            }
+        }
+    }
+}
