@@ -31,8 +31,7 @@ pub(super) fn indent(text: &str) -> (String, Vec<Continued>) {
     while let Some(line) = lines.get(at) {
         let start = at;
         at += 1;
-        let margin = indentation(line);
-        let (key, offset) = value_of(line);
+        let Start { key, margin, offset } = value_of(line);
         let value = line.get(offset..).unwrap_or_default();
         if is_block_header(value.trim_end()) {
             let is_inside = |line: &&String| line.trim().is_empty() || indentation(line) > margin;
@@ -72,15 +71,25 @@ fn move_lines(lines: &mut [String], from: usize, to: usize, wanted: usize) -> Ve
     moved
 }
 
-/// The key of a line and where its value starts, behind the dashes of items.
-fn value_of(line: &str) -> (Option<&str>, usize) {
-    let mut start = indentation(line);
+/// Where a line has its value.
+struct Start<'a> {
+    key: Option<&'a str>,
+    /// How deep its key stands, or the dash of its item.
+    margin: usize,
+    offset: usize,
+}
+
+/// The value of a line, behind the dashes of items.
+fn value_of(line: &str) -> Start<'_> {
+    let mut margin = indentation(line);
+    let mut start = margin;
     while let Some(rest) = line.get(start..).and_then(|rest| rest.strip_prefix("- ")) {
+        margin = start;
         start += 2 + indentation(rest);
     }
     match line.get(start..).and_then(key_and_value) {
-        Some((key, offset)) => (Some(key), start + offset),
-        None => (None, start),
+        Some((key, offset)) => Start { key: Some(key), margin: start, offset: start + offset },
+        None => Start { key: None, margin, offset: start },
     }
 }
 
@@ -165,7 +174,9 @@ mod tests {
             ("a: [\nb,\n  'c]',\n]", "a: [\n b,\n  'c]',\n ]"),
             ("a: \"b\nc\n\nd\"", "a: \"b\n c\n\n d\""),
             ("x:\n  a: {\n  }", "x:\n  a: {\n   }"),
-            ("- a: {\n}", "- a: {\n }"),
+            ("- a: {\n}", "- a: {\n   }"),
+            ("- - [\n  b]", "- - [\n   b]"),
+            ("x:\n  - a: \"b\n  c\"", "x:\n  - a: \"b\n     c\""),
             ("a: [b, # ]\nc]", "a: [b, # ]\n c]"),
             ("a: 'it''s\nb'", "a: 'it''s\n b'"),
             ("a: \"\\\"\nb\"", "a: \"\\\"\n b\""),
