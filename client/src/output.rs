@@ -173,13 +173,19 @@ impl Output {
         let mut stderr = anstream::stderr();
         let errors = || error.faults.iter().filter(|fault| fault.severity == Severity::Error);
         // Where the first of the faults stands for all, telling all of them tells it too.
-        if !errors().any(|fault| fault.message == error.message) {
+        if !errors().any(|fault| is_told_by(error, fault)) {
             let _ = writeln!(stderr, "{}: {error}", style("error", Style::Error));
         }
         for fault in errors() {
             let _ = writeln!(stderr, "{}: {fault}", style("error", Style::Error));
         }
     }
+}
+
+/// Whether the failure says no more than the fault, with or without its place.
+fn is_told_by(error: &Error, fault: &Diagnostic) -> bool {
+    let placed = Diagnostic { hint: None, ..fault.clone() }.to_string();
+    error.message == fault.message || error.message == placed
 }
 
 /// The code of a failure to write to a stdout that nobody reads any more.
@@ -224,4 +230,24 @@ fn style(word: &str, style: Style) -> String {
         Style::Warning => "1;33",
     };
     format!("\u{1b}[{code}m{word}\u{1b}[0m")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_that_is_its_first_fault_with_its_place_is_told_once() {
+        let fault = Diagnostic::error("c", "too long").in_file("SKILL.md").at_line(3);
+        let fault = fault.with_hint("shorten it");
+        for (message, told) in
+            [("too long", true), ("SKILL.md:3: too long", true), ("2 faults", false)]
+        {
+            assert_eq!(
+                is_told_by(&Error::new(Kind::Failed, "c", message), &fault),
+                told,
+                "{message}"
+            );
+        }
+    }
 }

@@ -15,6 +15,8 @@ pub const MAX_PATH_BYTES: usize = 255;
 pub const MAX_PATH_PART_BYTES: usize = 100;
 /// Most bytes of a `SKILL.md`.
 pub const MAX_SKILL_FILE_BYTES: u64 = 1024 * 1024;
+/// Most characters of a description that a registry takes: its documents carry it.
+pub const MAX_DESCRIPTION_CHARACTERS: usize = 4_096;
 /// Most bytes of a `skill.json`.
 pub const MAX_CAPABILITY_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// Most bytes of a contract's schema as given.

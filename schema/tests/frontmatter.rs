@@ -204,6 +204,17 @@ fn a_license_or_version_of_an_agent_skill_that_is_no_text_is_kept_as_metadata() 
 }
 
 #[test]
+fn a_long_description_is_told_and_one_that_no_registry_takes_with_a_hint() {
+    for (length, told) in
+        [(1024, None), (1025, Some(false)), (4096, Some(false)), (4097, Some(true))]
+    {
+        let file = read(&format!("name: a\ndescription: {}", "é".repeat(length)));
+        let warning = file.warnings.iter().find(|one| one.code == "description_long");
+        assert_eq!(warning.map(|one| one.hint.is_some()), told, "{length}");
+    }
+}
+
+#[test]
 fn frontmatter_that_is_not_at_the_top_is_told_by_its_line() {
     for (before, line) in [("\n\n", 3), ("<!-- by: me -->\n", 2), (" ", 1), ("```yaml\n", 2)] {
         let source = format!("{before}---\nname: a\ndescription: d\n---\nbody\n");

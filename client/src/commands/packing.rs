@@ -8,6 +8,7 @@ use skillpkg::{Error, Kind};
 use skillpkg_schema::address::Digests;
 use skillpkg_schema::signature::SigningKey;
 use skillpkg_schema::{Blake3Digest, ContentAddress, Manifest, QualifiedName, Version};
+use skillpkg_store::archive::ArchiveError;
 use skillpkg_store::pack::{PackOptions, Packing};
 
 use crate::commands::PackingArguments;
@@ -104,7 +105,18 @@ pub(crate) fn write(
     file: &mut tempfile::NamedTempFile,
 ) -> Result<Digests, Error> {
     let envelope = packing.sign(std::slice::from_ref(key));
-    Ok(packing.write(&envelope, file.as_file_mut())?)
+    packing.write(&envelope, file.as_file_mut()).map_err(not_packed)
+}
+
+/// The failure to make an archive: nothing was verified that could have failed to be.
+fn not_packed(error: ArchiveError) -> Error {
+    let is_too_long = matches!(error, ArchiveError::TooLong(_));
+    let error = Error { kind: Kind::Failed, ..Error::from(error) };
+    if is_too_long {
+        error.with_hint("leave files out with `.skillignore`, or divide the skill")
+    } else {
+        error
+    }
 }
 
 /// The failure to make a file in `directory`, without the temporary name that the error comes with.
@@ -114,4 +126,18 @@ pub(crate) fn not_written(directory: &Path, error: &io::Error) -> Error {
         kind => format!("nothing can be written here: {kind}"),
     };
     Error::new(Kind::Failed, "not_written", message).in_file(directory.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_that_gets_too_long_is_no_failed_verification() {
+        let error = not_packed(ArchiveError::TooLong(1));
+        assert_eq!((error.kind, error.code.as_str()), (Kind::Failed, "archive_too_long"));
+        assert!(error.hint.is_some());
+        let error = not_packed(ArchiveError::Io(io::Error::other("disk full")));
+        assert_eq!((error.kind, error.hint), (Kind::Failed, None));
+    }
 }

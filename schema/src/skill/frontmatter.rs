@@ -8,6 +8,7 @@ use super::members::{self, KNOWN};
 use super::report::{Place, Report, did_you_mean};
 use super::yaml::{Member, Node, Value};
 use crate::diagnostic::{Diagnostic, escape};
+use crate::limits::MAX_DESCRIPTION_CHARACTERS;
 use crate::name::SkillName;
 use crate::version::Version;
 
@@ -305,16 +306,17 @@ fn description(members: &[Member], report: &mut Report<'_>) -> Option<String> {
             )
             .with_hint("say what the skill does and when to use it: a model chooses it by that"),
         ),
-        Some(text) if text.chars().count() > MAX_DESCRIPTION => report.at(
-            place,
-            Diagnostic::warning(
-                "description_long",
-                format!(
-                    "`description` is {} characters long; agents read at most {MAX_DESCRIPTION}",
-                    text.chars().count()
-                ),
-            ),
-        ),
+        Some(text) if text.chars().count() > MAX_DESCRIPTION => {
+            let length = text.chars().count();
+            let message = format!(
+                "`description` is {length} characters long; agents read at most {MAX_DESCRIPTION}"
+            );
+            let warning = Diagnostic::warning("description_long", message);
+            let is_refused = length > MAX_DESCRIPTION_CHARACTERS;
+            let hint =
+                format!("shorten it: a registry refuses more than {MAX_DESCRIPTION_CHARACTERS}");
+            report.at(place, if is_refused { warning.with_hint(hint) } else { warning });
+        }
         _ => {}
     }
     description

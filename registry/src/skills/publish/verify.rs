@@ -5,6 +5,7 @@ use std::io::BufReader;
 
 use skillpkg_schema::address::Digests;
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::limits::MAX_DESCRIPTION_CHARACTERS;
 use skillpkg_schema::manifest::verify_derived;
 use skillpkg_schema::signature::{Envelope, KeyId, PublicKey, ReleaseError, verify_release};
 use skillpkg_schema::skill::{SkillFile, hidden_text};
@@ -19,9 +20,6 @@ use crate::accounts::keys;
 use crate::auth::Credential;
 use crate::problem::{Answer, Code, Refusal};
 use crate::state::Registry;
-
-/// Longest description of a skill that a document carries, in characters.
-const MAX_DESCRIPTION: usize = 4_096;
 
 /// The keys that a signature is looked for under.
 #[derive(Debug, Clone)]
@@ -196,12 +194,14 @@ fn overridden(file: &SkillFile, manifest: &Manifest) -> Vec<Diagnostic> {
 
 fn described(manifest: &Manifest, faults: &mut Vec<Diagnostic>) {
     let length = manifest.description.chars().count();
-    if length > MAX_DESCRIPTION {
+    if length > MAX_DESCRIPTION_CHARACTERS {
         let message = format!(
-            "the description is {length} characters long; a registry takes {MAX_DESCRIPTION}"
+            "the description is {length} characters long; a registry takes \
+             {MAX_DESCRIPTION_CHARACTERS}"
         );
         let fault = Diagnostic::error("description_too_long", message);
-        faults.push(fault.in_file("SKILL.md"));
+        let hint = "say what it is for, and when, in a few sentences; the rest is for the body";
+        faults.push(fault.in_file("SKILL.md").with_hint(hint));
     }
 }
 
