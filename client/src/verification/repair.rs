@@ -75,7 +75,10 @@ impl Verifier<'_> {
             } else {
                 ProjectDirectory::open(&self.root)?
             };
-            let file = project.archive(path).open()?;
+            let file = project.archive(path).open().map_err(|error| {
+                let message = format!("the archive cannot be read: {}", error.message);
+                Error { message, ..error }
+            })?;
             let lease = self.store.lease()?;
             self.store.ingest(&lease, &file, Some(address))?;
             return Ok(());
