@@ -14,6 +14,7 @@ pub mod keys;
 mod parallel;
 mod private_file;
 pub mod project;
+mod real_path;
 pub mod registry;
 mod regular_file;
 pub mod resource;

@@ -1,5 +1,5 @@
 //! Files that appear whole or not at all, read and written by their owner alone: 0600, whatever the
-//! umask.
+//! umask. On Windows they are as closed as the directory that they are made in.
 
 use std::io::{self, Write as _};
 use std::path::Path;

@@ -163,7 +163,8 @@ fn lock_file(path: &Path) -> Result<File, DataError> {
         .map_err(|source| DataError::Io { path: path.to_owned(), source })
 }
 
-/// Makes a directory, and those above it, that its owner alone can enter.
+/// Makes a directory, and those above it, that its owner alone can enter. On Windows its rights are
+/// those of the directory above.
 fn create_private(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);

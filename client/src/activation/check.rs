@@ -147,7 +147,7 @@ fn programs(
         }
         match program::find(&name, manifest, tree, &settings.path) {
             Ok(path) => {
-                if name.starts_with('/') {
+                if name.starts_with('/') || Path::new(&name).is_absolute() {
                     warnings.push(does_not_travel(&name));
                 }
                 found.push(FoundProgram { name, path: Some(path) });

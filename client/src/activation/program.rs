@@ -21,6 +21,9 @@ pub enum ProgramError {
     /// A file of the skill that is not executable.
     #[error("this needs `{}`, a file of the skill that is not executable", escape(.0))]
     NotExecutable(String),
+    /// An executable file of the skill that this system starts only through another program.
+    #[error("this needs `{}`, a file of the skill that Windows cannot start by itself", escape(.0))]
+    NotStartable(String),
 }
 
 impl ProgramError {
@@ -38,6 +41,10 @@ impl ProgramError {
             Self::NotOnPath(_) | Self::NotOnMachine(_) => "install it, then run this again",
             Self::NotInSkill(_) => "its author has to add it to `includes`",
             Self::NotExecutable(_) => "its author has to make it executable and publish again",
+            Self::NotStartable(_) => {
+                "Windows starts `.exe` and `.com` files: its author has to name what runs it, as \
+                 in `python tool.py`"
+            }
         }
     }
 }
@@ -52,7 +59,8 @@ pub fn find(
     tree: &Path,
     path: &[PathBuf],
 ) -> Result<PathBuf, ProgramError> {
-    if Path::new(name).is_absolute() {
+    // What is absolute on one system is no file of the skill on another.
+    if Path::new(name).is_absolute() || name.starts_with('/') {
         return on_machine(name, path).ok_or_else(|| ProgramError::NotOnMachine(name.to_owned()));
     }
     if !name.contains('/') {
@@ -62,6 +70,9 @@ pub fn find(
     // lead elsewhere, is not among its files.
     let relative = name.strip_prefix("./").unwrap_or(name);
     match manifest.file(relative) {
+        Some(file) if file.mode == Mode::Executable && !may_start(Path::new(relative)) => {
+            Err(ProgramError::NotStartable(name.to_owned()))
+        }
         Some(file) if file.mode == Mode::Executable => Ok(tree.join(file.path.as_str())),
         Some(_) => Err(ProgramError::NotExecutable(name.to_owned())),
         None => Err(ProgramError::NotInSkill(name.to_owned())),
@@ -85,9 +96,12 @@ pub fn executable(file: &Path) -> Option<PathBuf> {
 /// The first executable file called `name` in `directories`.
 ///
 /// A directory that is not absolute is passed over: it would mean another place for each working
-/// directory, a skill's own among them.
+/// directory, a skill's own among them. On Windows so would a name with a drive in it.
 pub fn on_path(name: &str, directories: &[PathBuf]) -> Option<PathBuf> {
     if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\\', '\0']) {
+        return None;
+    }
+    if cfg!(windows) && name.contains(':') {
         return None;
     }
     let spellings = spellings(name);
@@ -105,7 +119,11 @@ fn spellings(name: &str) -> Vec<String> {
 
 #[cfg(windows)]
 fn spellings(name: &str) -> Vec<String> {
-    vec![format!("{name}.exe"), name.to_owned()]
+    if may_start(Path::new(name)) {
+        vec![name.to_owned()]
+    } else {
+        vec![format!("{name}.exe"), format!("{name}.com")]
+    }
 }
 
 /// Whether there is a regular file that this process may execute.
@@ -118,7 +136,21 @@ fn may_execute(file: &Path) -> bool {
     rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-#[cfg(not(unix))]
-fn may_execute(_: &Path) -> bool {
+#[cfg(windows)]
+fn may_execute(file: &Path) -> bool {
+    may_start(file)
+}
+
+/// Whether the system starts files of this name.
+#[cfg(not(windows))]
+fn may_start(_: &Path) -> bool {
     true
+}
+
+/// Whether the system starts files of this name. A `.cmd` or `.bat` file is started through a shell,
+/// which reads arguments as it likes, and so is not started at all.
+#[cfg(windows)]
+fn may_start(file: &Path) -> bool {
+    let extension = file.extension().unwrap_or_default();
+    extension.eq_ignore_ascii_case("exe") || extension.eq_ignore_ascii_case("com")
 }

@@ -26,7 +26,7 @@ pub(super) fn unmet(manifest: &Manifest, settings: &Settings) -> Vec<Diagnostic>
         unmet.push(Diagnostic::error("program_missing", message).with_hint("install one of them"));
     }
     for name in &requires.env {
-        if settings.environment.get(name).is_none_or(String::is_empty) {
+        if settings.variable(name).is_none_or(str::is_empty) {
             let name = escape(name);
             let message = format!("this needs the environment variable `{name}` {needed_by}");
             unmet.push(

@@ -180,10 +180,19 @@ async fn told_to_end() {
     }
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
 async fn told_to_end() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
+    use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close};
+    let listen = || -> std::io::Result<_> { Ok((ctrl_c()?, ctrl_break()?, ctrl_close()?)) };
+    match listen() {
+        Ok((mut interrupt, mut terminate, mut close)) => {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+                _ = close.recv() => {}
+            }
+        }
+        Err(_) => std::future::pending().await,
     }
 }
 

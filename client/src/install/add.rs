@@ -167,7 +167,7 @@ fn goal_of(
 
 /// The path of a file as a project's files write it: relative and `/`-separated.
 fn relative_to(path: &Path, root: &Path) -> Result<String, Error> {
-    let path = path.canonicalize().map_err(|error| io_error(path, &error))?;
+    let path = crate::real_path::of(path).map_err(|error| io_error(path, &error))?;
     let shown = || escape(&path.to_string_lossy());
     if !path.starts_with(root) && !path.to_string_lossy().ends_with(ARCHIVE_ENDING) {
         let message = format!(

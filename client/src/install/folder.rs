@@ -14,21 +14,32 @@ use skillpkg_schema::{Blake3Digest, Manifest};
 use skillpkg_store::content::Store;
 
 use crate::project::io_error;
-use crate::{Error, Kind};
+use crate::{Error, Kind, real_path};
 
 /// The name of the directory in which what is to be placed is made: within the agent's, since a
 /// rename does not leave its file system. All in it is ours by its name, which is another one for
 /// each home of skillpkg, so that what others put in such a directory is never taken for ours.
 pub(super) fn staging_name(home: &Path) -> String {
-    let mut bytes = home.as_os_str().as_encoded_bytes().to_vec();
-    #[cfg(unix)]
-    if let Ok(metadata) = home.metadata() {
-        use std::os::unix::fs::MetadataExt as _;
-        bytes.extend(metadata.dev().to_le_bytes());
-        bytes.extend(metadata.ino().to_le_bytes());
-    }
+    let name = home.as_os_str().as_encoded_bytes();
+    let bytes = [name, &identity_of(home)].concat();
     let hex = Blake3Digest::of(&bytes).to_string();
     format!(".skillpkg-staging-{}", hex.get(..16).unwrap_or_default())
+}
+
+/// What the file system knows a home by; nothing where it does not tell.
+#[cfg(unix)]
+fn identity_of(home: &Path) -> Vec<u8> {
+    use std::os::unix::fs::MetadataExt as _;
+    home.metadata().map_or_else(
+        |_| Vec::new(),
+        |metadata| [metadata.dev().to_le_bytes(), metadata.ino().to_le_bytes()].concat(),
+    )
+}
+
+/// Nothing: a home on Windows is known by its path.
+#[cfg(not(unix))]
+fn identity_of(_: &Path) -> Vec<u8> {
+    Vec::new()
 }
 
 /// What stands at a name.
@@ -92,7 +103,7 @@ impl Base<'_> {
     /// Where the directory at `path` lies, or will: the path itself, or where the link leads that
     /// stands there while nothing is behind it.
     pub(super) fn destination(path: &Path) -> PathBuf {
-        if path.canonicalize().is_ok() {
+        if real_path::of(path).is_ok() {
             return path.to_owned();
         }
         path.read_link().map_or_else(|_| path.to_owned(), |target| led_to(path, &target))
@@ -106,7 +117,7 @@ impl Base<'_> {
         way.reverse();
         way.into_iter().find_map(|part| {
             let target = part.read_link().ok()?;
-            let leads = part.canonicalize().unwrap_or_else(|_| led_to(part, &target));
+            let leads = real_path::of(part).unwrap_or_else(|_| led_to(part, &target));
             (!leads.starts_with(self.path)).then(|| (part.to_owned(), leads))
         })
     }
@@ -177,7 +188,7 @@ impl Base<'_> {
             answer => return answer,
         };
         // An absolute link is never followed beneath a handle, though it may stay inside.
-        match path.canonicalize() {
+        match real_path::of(path) {
             Ok(inside) => match inside.strip_prefix(self.path) {
                 Ok(inside) if inside.as_os_str().is_empty() => base.try_clone(),
                 Ok(inside) => base.open_dir(inside),
@@ -200,7 +211,7 @@ fn identity(directory: &Dir) -> io::Result<(u64, u64)> {
 /// Where a link at `path` leads, by its words alone.
 fn led_to(path: &Path, target: &Path) -> PathBuf {
     let above = path.parent().unwrap_or(path);
-    let above = above.canonicalize().unwrap_or_else(|_| above.to_owned());
+    let above = real_path::of(above).unwrap_or_else(|_| above.to_owned());
     let mut place = PathBuf::new();
     for part in above.join(target).components() {
         match part {

@@ -9,7 +9,7 @@ use skillpkg_schema::diagnostic::escape;
 
 use super::{PROJECT_FILE, io_error};
 use crate::install::ARCHIVE_ENDING;
-use crate::{Error, Kind, regular_file};
+use crate::{Error, Kind, real_path, regular_file};
 
 /// An archive that a project's files name.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ impl ProjectArchive {
     pub(crate) fn open(&self) -> Result<File, Error> {
         let path = self.path();
         let failed = |error| io_error(&path, &error);
-        let target = path.canonicalize().map_err(failed)?;
+        let target = real_path::of(&path).map_err(failed)?;
         if self.is_own {
             return regular_file::open(&target).map_err(failed);
         }

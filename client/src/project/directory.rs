@@ -11,7 +11,7 @@ use skillpkg_schema::Diagnostic;
 use super::{
     LOCK_FILE, LockFile, MAX_PROJECT_FILE_BYTES, PROJECT_FILE, ProjectArchive, ProjectFile,
 };
-use crate::{Error, Kind, regular_file};
+use crate::{Error, Kind, real_path, regular_file};
 
 /// A project's directory.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl ProjectDirectory {
     /// Opens the directory at `root`, which must exist.
     pub fn open(root: &Path) -> Result<Self, Error> {
         let failed = |error| io_error(root, &error);
-        let root = root.canonicalize().map_err(failed)?;
+        let root = real_path::of(root).map_err(failed)?;
         let handle = Dir::open_ambient_dir(&root, ambient_authority()).map_err(failed)?;
         Ok(Self { root, handle, is_own: false })
     }
@@ -160,7 +160,7 @@ impl ProjectDirectory {
             Ok(metadata) if metadata.is_symlink() => {}
             _ => return here(),
         }
-        let target = self.root.join(name).canonicalize()?;
+        let target = real_path::of(&self.root.join(name))?;
         match (target.parent(), target.file_name()) {
             (Some(parent), Some(file)) => Ok(Located {
                 directory: Dir::open_ambient_dir(parent, ambient_authority())?,

@@ -60,12 +60,11 @@ impl Spawn<'_> {
     /// neither is an exit code: that is the caller's to judge.
     pub async fn run(&self, input: &[u8], bounds: &RunBounds) -> Result<RunOutput, RunFailure> {
         let started = Instant::now();
-        let mut command = self.command();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut group = self.start(&mut command).await?;
-        let child = group.child();
-        let (stdin, stdout, stderr) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let piped = |command: &mut Command| {
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        };
+        let mut group = self.start(piped).await?;
+        let (stdin, stdout, stderr) = group.pipes();
         let left = AtomicU64::new(bounds.maximum_output_bytes);
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let status = {
@@ -121,9 +120,10 @@ impl Spawn<'_> {
     /// held.
     pub async fn run_attached(&self, bounds: &RunBounds) -> Result<RunOutput, RunFailure> {
         let started = Instant::now();
-        let mut command = self.command();
-        command.stdin(Stdio::null());
-        let group = self.start(&mut command).await?;
+        let attached = |command: &mut Command| {
+            command.stdin(Stdio::null());
+        };
+        let mut group = self.start(attached).await?;
         let outcome = tokio::select! {
             biased;
             () = bounds.cancellation.cancelled() => Err(self.cancelled()),
@@ -145,9 +145,11 @@ impl Spawn<'_> {
 
     /// Starts it. A program that was written a moment ago is busy while a process that another
     /// thread started then still holds it open, which ends when that one has begun.
-    async fn start(&self, command: &mut Command) -> Result<Group, RunFailure> {
+    async fn start(&self, streams: impl Fn(&mut Command)) -> Result<Group, RunFailure> {
         let mut tries = BUSY_TRIES;
         loop {
+            let mut command = self.command();
+            streams(&mut command);
             match Group::spawn(command) {
                 Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy && tries > 0 => {
                     tries -= 1;

@@ -11,6 +11,7 @@ pub use project::registry_of_project;
 pub use sources::Sources;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use skillpkg_schema::Scope;
@@ -104,6 +105,22 @@ impl Settings {
             offline: false,
         }
     }
+
+    /// A variable of the environment that programs get.
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+        let mut known = self.environment.iter();
+        known.find(|(known, _)| is_same_variable(known, name)).map(|(_, value)| value.as_str())
+    }
+}
+
+/// What never reaches a skill: the registry token and the signing key.
+pub(crate) const WITHHELD: [&str; 2] = ["SKILLPKG_TOKEN", "SKILLPKG_KEY"];
+
+/// Whether two names are of one environment variable: on Windows case makes no difference, and
+/// `PATH` is mostly written `Path` there.
+pub(crate) fn is_same_variable(left: impl AsRef<OsStr>, right: &str) -> bool {
+    let left = left.as_ref();
+    if cfg!(windows) { left.eq_ignore_ascii_case(right) } else { left == right }
 }
 
 /// How a registry is connected to.

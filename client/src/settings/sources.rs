@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use skillpkg_schema::Diagnostic;
 
 use super::configuration::{self, Configuration, ConfiguredRunner};
-use super::{Chosen, Connection, RegistryChoice, Settings, registry_of_project};
+use super::{
+    Chosen, Connection, RegistryChoice, Settings, WITHHELD, is_same_variable, registry_of_project,
+};
 use crate::project::{MAX_PROJECT_FILE_BYTES, PROJECT_FILE};
 use crate::{Error, Kind, regular_file};
 
@@ -127,9 +129,10 @@ impl Sources {
 
     /// A variable's value; an empty one counts as absent.
     fn variable(&self, name: &str) -> Option<&OsStr> {
-        self.environment
-            .get(OsStr::new(name))
-            .map(OsString::as_os_str)
+        let mut known = self.environment.iter();
+        known
+            .find(|(known, _)| is_same_variable(known, name))
+            .map(|(_, value)| value.as_os_str())
             .filter(|value| !value.is_empty())
     }
 
@@ -153,7 +156,7 @@ impl Sources {
         self.environment
             .iter()
             .filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)))
-            .filter(|(name, _)| !matches!(*name, "SKILLPKG_TOKEN" | "SKILLPKG_KEY"))
+            .filter(|(name, _)| !WITHHELD.iter().any(|ours| is_same_variable(name, ours)))
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect()
     }

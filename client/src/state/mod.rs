@@ -180,7 +180,7 @@ impl State {
 
 /// A project's root with every link resolved; as it is where it cannot be.
 fn canonical(root: &Path) -> PathBuf {
-    root.canonicalize().unwrap_or_else(|_| root.to_owned())
+    crate::real_path::of(root).unwrap_or_else(|_| root.to_owned())
 }
 
 /// What a project's files are called: the first 32 digits of the BLAKE3 of its canonical root.

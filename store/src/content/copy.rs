@@ -1,6 +1,5 @@
 //! Copies of a snapshot outside the store, for their owner to edit.
 
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use skillpkg_schema::Manifest;
 use super::directory::{open_directory, place_new, remove_all};
 use super::error::{AtPath as _, StoreError};
 use super::layout::Layout;
-use super::lock::{Lock, LockFile, Unlocked, is_unsupported};
+use super::lock::{Lock, LockFile, is_unsupported};
 use super::temporary::TemporaryTree;
 use super::tree::{Access, fill, write_file};
 
@@ -53,11 +52,12 @@ pub(super) fn copy_into(
     if parent.symlink_metadata(name).is_ok() {
         return Err(StoreError::Exists(target));
     }
-    let (tree, _lock) = begin(layout, parent, parent_path)?;
+    let (tree, directory, _lock) = begin(layout, parent, parent_path)?;
     let place = parent_path.join(tree.name());
-    fill(tree.directory(), &place, manifest, Access::Writable, &mut |entry, file| {
+    fill(&directory, &place, manifest, Access::Writable, &mut |entry, file| {
         write_file(layout, manifest, entry, file, &place)
     })?;
+    drop(directory);
     if place_new(parent, tree.name(), parent, name).at(|| target.clone())? {
         tree.placed();
         Ok(())
@@ -74,7 +74,7 @@ fn begin<'parent>(
     layout: &Layout,
     parent: &'parent Dir,
     path: &Path,
-) -> Result<(TemporaryTree<'parent>, Option<Lock>), StoreError> {
+) -> Result<(TemporaryTree<'parent>, Dir, Option<Lock>), StoreError> {
     let lock_path = || layout.path().join(LockFile::Step.name());
     // Between its creation and its lock a directory looks like one that was left.
     let step = match LockFile::Step.open(layout).at(lock_path)?.exclusive(WAIT) {
@@ -86,13 +86,13 @@ fn begin<'parent>(
         // What cannot be removed is not in the way of this copy.
         let _ = remove_left(parent);
     }
-    let tree = TemporaryTree::create(parent, KIND).at(|| path.join(KIND))?;
-    let lock = match lock_directory(tree.directory()) {
+    let (tree, directory) = TemporaryTree::create(parent, KIND).at(|| path.join(KIND))?;
+    let lock = match lock_directory(&directory) {
         Ok(lock) => lock,
         Err(error) if is_unsupported(&error) => None,
         Err(error) => return Err(StoreError::io(path.join(tree.name()), error)),
     };
-    Ok((tree, lock))
+    Ok((tree, directory, lock))
 }
 
 fn remove_left(parent: &Dir) -> io::Result<()> {
@@ -113,8 +113,8 @@ fn remove_left(parent: &Dir) -> io::Result<()> {
 /// Locks a directory; [`None`] while another process has it locked.
 #[cfg(unix)]
 pub(super) fn lock_directory(directory: &Dir) -> io::Result<Option<Lock>> {
-    let file: File = directory.open(".")?.into_std();
-    Unlocked::from(file).exclusive(Duration::ZERO)
+    let file = directory.open(".")?.into_std();
+    super::lock::Unlocked::from(file).exclusive(Duration::ZERO)
 }
 
 /// Directories cannot be locked here.
@@ -136,7 +136,7 @@ mod tests {
             std::fs::create_dir_all(path.join(left)).unwrap();
         }
         let parent = Dir::open_ambient_dir(&path, ambient_authority()).unwrap();
-        let (first, lock) = begin(&layout, &parent, &path).unwrap();
+        let (first, _, lock) = begin(&layout, &parent, &path).unwrap();
         let names = || {
             let entries = std::fs::read_dir(&path).unwrap();
             let mut names: Vec<_> =
@@ -148,7 +148,7 @@ mod tests {
         let mut wanted = kept.to_vec();
         wanted.sort();
         assert_eq!(names(), wanted);
-        let (second, other_lock) = begin(&layout, &parent, &path).unwrap();
+        let (second, _, other_lock) = begin(&layout, &parent, &path).unwrap();
         assert_eq!(names().len(), 4);
         drop((first, lock, second, other_lock));
         assert_eq!(names(), [".skillpkg-copies", "other"]);

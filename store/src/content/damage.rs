@@ -36,19 +36,22 @@ pub(super) fn set_aside(
     bad: &File,
 ) -> io::Result<()> {
     let _lock = lock(layout)?;
-    let (stands, now) = match open_regular(directory, name) {
+    let (stands, _) = match open_regular(directory, name) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    let read = bad.metadata()?;
-    if (now.dev(), now.ino()) != (read.dev(), read.ino()) {
+    if identity(stands)? != identity(bad.try_clone()?)? {
         return Ok(());
     }
-    // Windows moves no file that is open.
-    drop(stands);
     with_free_name("damaged", |free| move_to_free(directory, name, layout.temporary(), free))?;
     Ok(())
+}
+
+/// What the file system knows a file by.
+fn identity(file: File) -> io::Result<(u64, u64)> {
+    let metadata = cap_std::fs::File::from_std(file).metadata()?;
+    Ok((metadata.dev(), metadata.ino()))
 }
 
 /// What stands in the store where one of its own things should be.

@@ -276,6 +276,8 @@ fn remove_level(parent: &Dir, name: &str, kind: &str, left: &mut Vec<String>) ->
             // A directory that goes to another parent is written to, since its `..` changes.
             let opened = open_directory(&directory, &beneath)?;
             set_directory_mode(&opened, WRITABLE_DIRECTORY)?;
+            // Windows moves no directory that is open.
+            drop(opened);
             let (up, ()) =
                 with_free_name(kind, |free| move_to_free(&directory, &beneath, parent, free))?;
             left.push(up);
@@ -304,7 +306,8 @@ pub(super) fn move_to_free(
 /// Removes a file or a link; answers with the length of a file.
 pub(super) fn remove_file(parent: &Dir, name: impl AsRef<Path>) -> io::Result<u64> {
     let found = parent.symlink_metadata(&name)?;
-    parent.remove_file(&name)?;
+    // A link to a directory is not removed as a file is on Windows.
+    parent.remove_file_or_symlink(&name)?;
     Ok(if found.is_file() { found.len() } else { 0 })
 }
 

@@ -110,7 +110,8 @@ impl Lock {
     }
 }
 
-/// Who holds a lock, as it wrote itself; `unknown` where it did not.
+/// Who holds a lock, as it wrote itself; `unknown` where it did not, and on Windows, where nobody
+/// else reads a locked file.
 pub(super) fn holder(layout: &Layout, lock: LockFile) -> String {
     let read = || -> io::Result<String> {
         let mut name = String::new();

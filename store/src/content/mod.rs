@@ -258,7 +258,8 @@ impl Store {
     /// exist; it appears whole or not at all.
     ///
     /// Made beside it, in the same directory, whose handle is held from the start. What a copy that
-    /// was killed left there, the next one removes.
+    /// was killed left there, the next one removes; on Windows, where a directory cannot be locked,
+    /// it stays, under a name that starts with `.skillpkg-copy-`.
     pub fn copy_tree(&self, manifest: &Manifest, target: &Path) -> Result<(), StoreError> {
         copy::copy_tree(&self.layout, manifest, target)
     }

@@ -7,7 +7,6 @@ use std::time::Duration;
 use cap_std::fs::Dir;
 use skillpkg_schema::Manifest;
 
-use super::copy::lock_directory;
 use super::directory::{open_directory, remove_all, set_directory_mode};
 use super::error::{AtPath as _, StoreError};
 use super::layout::{Layout, open_own};
@@ -55,7 +54,7 @@ impl PrivateCopy {
         let at = || copy.path.clone();
         let outer = open_directory(&copy.runs, &copy.name).at(at)?;
         set_directory_mode(&outer, PRIVATE).at(at)?;
-        let lock = match lock_directory(&outer) {
+        let lock = match lock_copy(&outer) {
             Err(error) if !is_unsupported(&error) => return Err(StoreError::io(at(), error)),
             answer => answer.ok().flatten(),
         };
@@ -72,7 +71,9 @@ impl PrivateCopy {
 
 impl Drop for PrivateCopy {
     fn drop(&mut self) {
-        // What cannot be removed now, the next copy removes once the lock is gone.
+        // Windows removes no directory in which a file is open.
+        self.lock = None;
+        // What cannot be removed now, the next copy removes once it is old enough.
         let _ = remove_all(&self.runs, &self.name);
     }
 }
@@ -85,13 +86,34 @@ fn remove_left(runs: &Dir) -> io::Result<()> {
         let Ok(left) = open_directory(runs, name) else { continue };
         let modified = left.dir_metadata()?.modified()?.into_std();
         if modified.elapsed().is_ok_and(|age| age > SETTLED) {
-            let lock = lock_directory(&left)?;
+            let lock = lock_copy(&left)?;
+            // Windows removes no directory that is open, or in which a file is.
+            drop(left);
             if lock.is_some() {
+                #[cfg(windows)]
+                drop(lock);
                 remove_all(runs, name)?;
             }
         }
     }
     Ok(())
+}
+
+/// Locks a private copy; [`None`] while another process has it locked.
+#[cfg(unix)]
+fn lock_copy(outer: &Dir) -> io::Result<Option<Lock>> {
+    super::copy::lock_directory(outer)
+}
+
+/// Locks a private copy by a file beside its tree, since directories cannot be locked here; [`None`]
+/// while another process has it locked.
+#[cfg(not(unix))]
+fn lock_copy(outer: &Dir) -> io::Result<Option<Lock>> {
+    let mut options = cap_std::fs::OpenOptions::new();
+    options.read(true).write(true).create(true);
+    // No skill's name starts with a dot.
+    let file = outer.open_with(".lock", &options)?.into_std();
+    super::lock::Unlocked::from(file).exclusive(Duration::ZERO)
 }
 
 #[cfg(all(test, unix))]

@@ -17,7 +17,7 @@ use super::directory::{
 use super::error::{AtPath as _, StoreError};
 use super::layout::{Layout, tree_name};
 use super::temporary::{TemporaryTree, with_free_name};
-use super::tree::{Access, READ_ONLY_DIRECTORY, fill, list, open, write_file};
+use super::tree::{Access, READ_ONLY_DIRECTORY, close, fill, list, open, write_file};
 use super::verify::{Wanted, divide, verify};
 
 /// Something that stood in a tree and was moved away.
@@ -48,23 +48,20 @@ pub(super) fn repair(layout: &Layout, manifest: &Manifest) -> Result<Vec<SkillPa
         Ok(None) | Err(StoreError::Misplaced { .. }) => {}
         Err(error) => return Err(error),
     }
-    let tree =
+    let (tree, directory) =
         TemporaryTree::create(layout.temporary(), "tree").at(|| layout.temporary_path("tree"))?;
     let mut lost = Vec::new();
     let place = layout.temporary_path(tree.name());
-    fill(
-        tree.directory(),
-        &place,
-        manifest,
-        Access::ReadOnly,
-        &mut |entry, file| match write_file(layout, manifest, entry, file, &place) {
-            Err(StoreError::Absent(_) | StoreError::Damaged { .. }) => {
-                lost.push(entry.path.clone());
-                Ok(())
-            }
-            answer => answer,
-        },
-    )?;
+    fill(&directory, &place, manifest, Access::ReadOnly, &mut |entry, file| match write_file(
+        layout, manifest, entry, file, &place,
+    ) {
+        Err(StoreError::Absent(_) | StoreError::Damaged { .. }) => {
+            lost.push(entry.path.clone());
+            Ok(())
+        }
+        answer => answer,
+    })?;
+    drop(directory);
     if lost.is_empty() {
         swap(layout, tree, &name)?;
     }
@@ -101,8 +98,8 @@ fn swap(layout: &Layout, tree: TemporaryTree<'_>, name: &str) -> Result<(), Stor
             return Ok(());
         }
     }
-    set_directory_mode(tree.directory(), READ_ONLY_DIRECTORY).at(at)?;
     tree.placed();
+    close(layout, name).at(at)?;
     layout.written().remember(at);
     Ok(())
 }

@@ -81,26 +81,24 @@ impl Drop for TemporaryFile<'_> {
 pub(super) struct TemporaryTree<'parent> {
     parent: &'parent Dir,
     name: String,
-    directory: Dir,
     kept: bool,
 }
 
 impl<'parent> TemporaryTree<'parent> {
-    /// Creates an empty directory beneath `parent`.
-    pub(super) fn create(parent: &'parent Dir, kind: &str) -> io::Result<Self> {
+    /// Creates an empty directory beneath `parent`, and opens it.
+    ///
+    /// The handle is to be let go before the directory is moved or removed: Windows does neither
+    /// with one that is open.
+    pub(super) fn create(parent: &'parent Dir, kind: &str) -> io::Result<(Self, Dir)> {
         let (name, ()) = with_free_name(kind, |name| parent.create_dir(name))?;
-        let directory = open_directory(parent, &name)?;
-        Ok(Self { parent, name, directory, kept: false })
+        let tree = Self { parent, name, kept: false };
+        let directory = open_directory(parent, &tree.name)?;
+        Ok((tree, directory))
     }
 
     /// Its name beneath its parent.
     pub(super) fn name(&self) -> &str {
         &self.name
-    }
-
-    /// The open directory.
-    pub(super) fn directory(&self) -> &Dir {
-        &self.directory
     }
 
     /// Says that it was moved into place.

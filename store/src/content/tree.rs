@@ -170,8 +170,8 @@ pub(super) fn materialise(layout: &Layout, manifest: &Manifest) -> Result<PathBu
     }
     let tree = build(layout, manifest)?;
     if place_new(layout.temporary(), tree.name(), layout.snapshots(), &name).at(|| path.clone())? {
-        set_directory_mode(tree.directory(), READ_ONLY_DIRECTORY).at(|| path.clone())?;
         tree.placed();
+        close(layout, &name).at(|| path.clone())?;
         layout.written().remember(|| path.clone());
     }
     // Where another process was first, its tree was made as ours was and came whole too.
@@ -207,6 +207,11 @@ fn open_as<T>(
     }
 }
 
+/// Closes a tree that was moved into place: its topmost directory becomes read-only.
+pub(super) fn close(layout: &Layout, name: &str) -> io::Result<()> {
+    set_directory_mode(&open_directory(layout.snapshots(), name)?, READ_ONLY_DIRECTORY)
+}
+
 /// Whether a snapshot's tree stands; one that was not closed yet is closed.
 fn stands(layout: &Layout, snapshot: &ContentAddress) -> Result<bool, StoreError> {
     let Some(directory) = open(layout, snapshot)? else { return Ok(false) };
@@ -233,10 +238,10 @@ pub(super) fn build<'store>(
     layout: &'store Layout,
     manifest: &Manifest,
 ) -> Result<TemporaryTree<'store>, StoreError> {
-    let tree =
+    let (tree, directory) =
         TemporaryTree::create(layout.temporary(), "tree").at(|| layout.temporary_path("tree"))?;
     let place = layout.temporary_path(tree.name());
-    fill(tree.directory(), &place, manifest, Access::ReadOnly, &mut |entry, file| {
+    fill(&directory, &place, manifest, Access::ReadOnly, &mut |entry, file| {
         write_blob(layout, entry, file, &place)
     })?;
     Ok(tree)
