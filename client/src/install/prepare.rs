@@ -215,3 +215,80 @@ fn lost(expected: &Expected) -> Error {
         expected.name.as_ref().map_or_else(|| "a skill".to_owned(), |name| format!("`{name}`"));
     Error::new(Kind::Failed, "not_found", format!("{name} is not in the store"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skillpkg_schema::Sha256Digest;
+    use skillpkg_schema::signature::SigningKey;
+    use skillpkg_store::pack::{PackOptions, Packing};
+
+    #[test]
+    fn what_came_is_exactly_what_was_asked_for_or_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir(at("source")).unwrap();
+        let text = "---\nname: first\ndescription: A skill of a test.\n---\n\nRead.\n";
+        std::fs::write(at("source/SKILL.md"), text).unwrap();
+        let options =
+            PackOptions { version: Some("1.0.0".parse().unwrap()), ..PackOptions::default() };
+        let packing = Packing::plan(&at("source"), &options).unwrap();
+        let keys = [SigningKey::generate().unwrap(), SigningKey::generate().unwrap()];
+        let mut bytes = Vec::new();
+        packing.write(&packing.sign(&keys[..1]), &mut bytes).unwrap();
+
+        let settings = Settings::new(at("home"), at("user"), at("project"));
+        let store = Store::open(&settings.home).unwrap();
+        let shared = Shared {
+            runners: RunnerSet::configured(&settings).unwrap(),
+            settings: Arc::new(settings),
+            lease: Arc::new(store.lease().unwrap()),
+            store,
+        };
+        let prepare = |expected: &Expected| {
+            prepare(&shared, expected, Some(Archive::Bytes(bytes.clone().into())))
+        };
+        let candidates = keys.each_ref().map(|key| Candidate {
+            key: key.public(),
+            account: None,
+            revoked: None,
+        });
+        let open = Expected {
+            name: None,
+            version: None,
+            address: None,
+            archive: None,
+            key: None,
+            candidates: candidates.to_vec(),
+            visible: false,
+            seen: None,
+            verified: None,
+            held: None,
+        };
+        let came = prepare(&open).unwrap();
+        let right = Expected {
+            name: Some("first".parse().unwrap()),
+            version: Some("1.0.0".parse().unwrap()),
+            address: Some(came.address),
+            archive: Some(came.archive),
+            key: Some(keys[0].public().id()),
+            ..open
+        };
+        assert_eq!(prepare(&right).unwrap().key(), right.key);
+        let other = Some(Sha256Digest::of(b"other").address());
+        let [name, version] = ["second", "1.0.1"];
+        for (what, wrong) in [
+            ("name", Expected { name: Some(name.parse().unwrap()), ..right.clone() }),
+            ("version", Expected { version: Some(version.parse().unwrap()), ..right.clone() }),
+            ("address", Expected { address: other, ..right.clone() }),
+            ("archive", Expected { archive: other, ..right.clone() }),
+            ("key", Expected { key: Some(keys[1].public().id()), ..right.clone() }),
+            (
+                "signer",
+                Expected { candidates: candidates[1..].to_vec(), key: None, ..right.clone() },
+            ),
+        ] {
+            assert_eq!(prepare(&wrong).unwrap_err().kind, Kind::Verification, "{what}");
+        }
+    }
+}

@@ -438,4 +438,51 @@ mod tests {
         let other = compare(&mut signers, Some(&url), &name, &[eve], false, &mut told);
         assert!(other.is_err(), "what a file was accepted with counts for files alone");
     }
+
+    /// A document with these keys, each under this id, revoked where a time is given.
+    fn document(keys: &[(&SigningKey, KeyId, Option<&str>)]) -> Document {
+        let keys = keys.iter().map(|(key, id, revoked)| skillpkg_schema::wire::SignerKey {
+            id: *id,
+            account: "ada".to_owned(),
+            pem: key.public().to_pem(),
+            revoked: revoked.map(str::to_owned),
+        });
+        Document {
+            name: "waitlist".parse().unwrap(),
+            description: String::new(),
+            private: false,
+            versions: Vec::new(),
+            keys: keys.collect(),
+        }
+    }
+
+    #[test]
+    fn a_key_under_the_id_of_another_is_refused() {
+        let [one, other] = [(); 2].map(|()| SigningKey::generate().unwrap());
+        let url: Url = "http://127.0.0.1:1".parse().unwrap();
+        let signers = Signers::default();
+        let own = document(&[(&one, one.public().id(), None)]);
+        assert_eq!(candidates_of(&own, &url, &signers).unwrap()[0].key, one.public());
+        let others = document(&[(&one, other.public().id(), None)]);
+        let error = candidates_of(&others, &url, &signers).unwrap_err();
+        assert_eq!((error.code.as_str(), error.kind), ("signature_refused", Kind::Verification));
+    }
+
+    #[test]
+    fn a_revoked_key_beside_a_good_one_does_not_vouch() {
+        let keys = [(); 2].map(|()| SigningKey::generate().unwrap());
+        let [good, revoked] = keys.each_ref().map(|key| key.public().id());
+        let (name, version) = ("waitlist".parse().unwrap(), "1.0.0".parse().unwrap());
+        let digest = skillpkg_schema::Sha256Digest::of(b"manifest");
+        let url: Url = "http://127.0.0.1:1".parse().unwrap();
+        let told = document(&[(&keys[0], good, None), (&keys[1], revoked, Some("2026-01-01"))]);
+        let candidates = candidates_of(&told, &url, &Signers::default()).unwrap();
+        let vouch = |keys: &[SigningKey], locked: Option<&KeyId>| {
+            let envelope = skillpkg_schema::signature::sign_release(&name, &version, digest, keys);
+            vouching(&envelope, &name, &version, &digest.address(), &candidates, locked)
+        };
+        assert_eq!(ids(&vouch(&keys, None).unwrap()), [good]);
+        assert_eq!(vouch(&keys, Some(&revoked)).unwrap_err().code, "signature_refused");
+        assert_eq!(vouch(&keys[1..], None).unwrap_err().code, "signer_revoked");
+    }
 }

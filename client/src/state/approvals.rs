@@ -133,6 +133,11 @@ mod tests {
         assert_eq!(state.last_approved(None, &name).unwrap(), None);
         let other = "waitlist".parse().unwrap();
         assert_eq!(state.last_approved(Some(&here), &other).unwrap(), None);
+        // A file that was renamed by hand approves nothing else than what it says.
+        let third = Sha256Digest::of(b"3").address();
+        std::fs::copy(state.approval(&first).path(), state.approval(&third).path()).unwrap();
+        assert!(!state.is_approved(&third).unwrap());
+        assert_eq!(state.approved_from(&third).unwrap(), None);
     }
 
     #[test]

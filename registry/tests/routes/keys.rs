@@ -1,7 +1,12 @@
 //! `/v1/keys`.
 
+use std::sync::{Arc, Mutex};
+
 use reqwest::{Method, StatusCode};
 use serde_json::json;
+use skillpkg_registry::database::Database;
+use skillpkg_registry::skills::publish::Step;
+use skillpkg_registry::state::Options;
 use skillpkg_schema::signature::SigningKey;
 use skillpkg_schema::wire::{Document, Key, Keys};
 
@@ -62,4 +67,48 @@ async fn a_revoked_key_signs_nothing_more_and_what_it_signed_stays() {
     let keys: Keys = read(registry.get("/v1/keys", Some(&ana.token)).await, StatusCode::OK).await;
     assert!(keys.keys[0].revoked.is_some() != keys.keys[1].revoked.is_some(), "{keys:?}");
     assert_eq!(registry.get("/v1/skills/_/waitlist", None).await.status(), 200);
+}
+
+#[tokio::test]
+async fn keys_count_as_they_are_when_the_version_becomes_visible() {
+    let other = SigningKey::generate().unwrap().public();
+    let add = "INSERT INTO keys (id, account_id, pem, added)
+               SELECT $1, id, 'pem', '2026-01-01T00:00:00Z' FROM accounts WHERE name = 'ana'";
+    let revoke = "UPDATE keys SET revoked = '2026-01-01T00:00:00Z' WHERE id = $1";
+    // The key that signed is revoked meanwhile; or another becomes the account's first meanwhile.
+    for (is_first, change) in [(false, revoke), (true, add)] {
+        let changes: Arc<Mutex<Option<(Database, String)>>> = Arc::default();
+        let waiting = Arc::clone(&changes);
+        let at_step = move |step: Step| {
+            let Some((database, id)) =
+                waiting.lock().unwrap().take_if(|_| step == Step::ArchivePut)
+            else {
+                return Ok(());
+            };
+            // The step is taken on a thread of the server's: this waits on one of its own.
+            let done = std::thread::spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                runtime.unwrap().block_on(async {
+                    let mut write = database.write().await.unwrap();
+                    sqlx::query(change).bind(id).execute(&mut *write).await.unwrap();
+                    write.commit().await.unwrap();
+                });
+            });
+            done.join().unwrap();
+            Ok(())
+        };
+        let options = Options { at_step: Some(Arc::new(at_step)), ..Options::default() };
+        let registry = TestRegistry::start_with(options).await;
+        let ana = registry.author("ana").await;
+        if !is_first {
+            registry.published(&ana, "waitlist", "1.0.0").await;
+        }
+        let id = if is_first { other.id() } else { ana.key.public().id() };
+        let database = registry.data().database.clone();
+        *changes.lock().unwrap() = Some((database, id.to_string()));
+        let packed = Skill::new("waitlist", "1.1.0").pack(&ana);
+        let refused =
+            problem(registry.publish(&ana, &packed).await, 403, "key_not_registered").await;
+        assert!(refused.detail.contains("changed meanwhile"), "{}", refused.detail);
+    }
 }

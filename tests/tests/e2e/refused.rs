@@ -103,6 +103,8 @@ fn another_signer_is_refused_until_it_is_accepted() {
     says(&answer, "`ada`");
     says(&answer, "`bob`");
     refused(&machine, &["install", "waitlist@=1.1.0", "-y"], 5, "signer_changed");
+    // What was approved of one signer is not approved of another, though nothing runs.
+    refused(&machine, &["update", "--accept-signer"], 5, "approval_required");
     machine.run(&["update", "-y", "--accept-signer"]).succeeded();
     assert_eq!(machine.read(".agents/skills/waitlist/NOTES.md"), "by bob");
 }

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use skillpkg_schema::signature::SigningKey;
+use skillpkg_schema::signature::{SigningKey, sign_release};
+use skillpkg_schema::{Manifest, Sha256Digest};
+use skillpkg_store::archive;
 use skillpkg_store::pack::{PackOptions, Packing};
 use tempfile::TempDir;
 
@@ -123,6 +125,24 @@ impl Machine {
         let packing = Packing::plan(source.path(), &PackOptions::default()).unwrap();
         let mut bytes = Vec::new();
         packing.write(&packing.sign(std::slice::from_ref(&self.key)), &mut bytes).unwrap();
+        bytes
+    }
+
+    /// The bytes of an archive of the skill at `source` under a manifest that `change` made another,
+    /// signed as such.
+    pub(super) fn pack_changed(&self, source: &Path, change: fn(&mut Manifest)) -> Vec<u8> {
+        let mut manifest =
+            Packing::plan(source, &PackOptions::default()).unwrap().manifest().clone();
+        change(&mut manifest);
+        let digest = Sha256Digest::of(&manifest.to_bytes());
+        let keys = std::slice::from_ref(&self.key);
+        let envelope = sign_release(&manifest.name, &manifest.version, digest, keys);
+        let mut bytes = Vec::new();
+        archive::write(&mut bytes, &manifest, &envelope, &mut |file| {
+            let file = fs::File::open(source.join(file.path.as_str()))?;
+            Ok(Box::new(file))
+        })
+        .unwrap();
         bytes
     }
 

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use skillpkg_schema::Manifest;
+
 use super::bench::{Machine, Watcher};
 #[cfg(unix)]
 use super::skips::skipped;
@@ -278,4 +280,25 @@ fn what_is_wrong_with_a_request_is_told_with_the_nearest() {
     assert_eq!(error.code, "no_registry");
     let error = machine.install(&["."]).unwrap_err();
     assert_eq!((error.code.as_str(), error.kind), ("not_an_archive", Kind::Usage));
+}
+
+#[test]
+fn an_archive_whose_manifest_says_what_its_files_do_not_is_refused() {
+    let machine = Machine::new();
+    let text = "---\nskill: first\ndescription: A skill of a test.\nversion: 1.0.0\n---\n\nRead.\n\n\
+                ```tool\nid: go\ndescription: goes\nrun: sh -n\n```\n";
+    let source = tempfile::tempdir().unwrap();
+    fs::write(source.path().join("SKILL.md"), text).unwrap();
+    let archive = machine.project().join("first.skill.tar.zst");
+    let changes: [fn(&mut Manifest); 3] = [
+        |manifest| manifest.tools.clear(),
+        |manifest| manifest.programs.clear(),
+        |manifest| manifest.description.push('!'),
+    ];
+    for (what, change) in changes.into_iter().enumerate() {
+        fs::write(&archive, machine.pack_changed(source.path(), change)).unwrap();
+        let error = machine.install(&[archive.to_str().unwrap()]).unwrap_err();
+        assert_eq!(error.kind, Kind::Verification, "{what}: {error}");
+        assert!(!machine.project().join(".agents").exists(), "{what}");
+    }
 }
