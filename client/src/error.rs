@@ -94,6 +94,13 @@ impl Error {
         self
     }
 
+    /// This failure with the faults of another of its kind after its own.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.faults.extend(other.faults);
+        self
+    }
+
     /// The object under `error` that `--json` prints.
     pub fn to_json(&self) -> serde_json::Value {
         #[derive(Serialize)]

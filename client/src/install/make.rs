@@ -219,9 +219,7 @@ async fn prepare_all(
         jobs.iter().enumerate().filter(|(position, _)| !is_here.contains(position)).map(
             |(position, job)| {
                 let (shared, memory) = (shared.clone(), &memory);
-                async move {
-                    prepare_one(shared, memory, job).await.map(|prepared| (position, prepared))
-                }
+                async move { (position, prepare_one(shared, memory, job).await) }
             },
         ),
     )
@@ -234,19 +232,34 @@ async fn prepare_all(
         done.push((position, prepared));
         attendant.progress(Progress { done: done.len(), total });
     };
+    // What is missing on this machine is told of all skills at once, and not one a try.
+    let mut missing: Vec<(usize, Error)> = Vec::new();
     for (position, prepared) in here {
-        take(position, prepared, attendant);
+        match prepared {
+            Ok(prepared) => take(position, prepared, attendant),
+            Err(error) => missing.push((position, error)),
+        }
     }
-    while let Some(one) = running.next().await {
-        let (position, prepared) = one?;
-        take(position, prepared, attendant);
+    while let Some((position, prepared)) = running.next().await {
+        match prepared {
+            Ok(prepared) => take(position, prepared, attendant),
+            Err(error) if error.kind == Kind::Requirement => missing.push((position, error)),
+            Err(error) => return Err(error),
+        }
+    }
+    missing.sort_by_key(|(position, _)| *position);
+    if let Some(error) = missing.into_iter().map(|(_, error)| error).reduce(Error::and) {
+        return Err(error);
     }
     done.sort_by_key(|(position, _)| *position);
     Ok(done.into_iter().map(|(_, prepared)| prepared).collect())
 }
 
+/// A skill of a goal by its position, or what is missing on this machine for it.
+type Here = (usize, Result<Prepared, Error>);
+
 /// Prepares what the store has. What the store turns out to have lost is left out.
-fn prepare_stored(shared: &Shared, jobs: &[Job]) -> Result<Vec<(usize, Prepared)>, Error> {
+fn prepare_stored(shared: &Shared, jobs: &[Job]) -> Result<Vec<Here>, Error> {
     let stored: Vec<(usize, &Expected)> = jobs
         .iter()
         .enumerate()
@@ -257,9 +270,9 @@ fn prepare_stored(shared: &Shared, jobs: &[Job]) -> Result<Vec<(usize, Prepared)
     let mut all = Vec::with_capacity(stored.len());
     for ((position, _), prepared) in stored.iter().zip(prepared) {
         match prepared {
-            Ok(prepared) => all.push((*position, prepared)),
             Err(error) if is_lost(&error) => {}
-            Err(error) => return Err(error),
+            Err(error) if error.kind != Kind::Requirement => return Err(error),
+            prepared => all.push((*position, prepared)),
         }
     }
     Ok(all)

@@ -198,6 +198,25 @@ fn a_program_that_is_missing_is_named_before_anything_is_placed() {
 }
 
 #[test]
+fn what_is_missing_for_several_skills_is_told_at_once() {
+    let machine = Machine::new();
+    let archives: Vec<String> = ["first", "second", "third"]
+        .iter()
+        .map(|name| {
+            let program = if *name == "second" { "sh -n" } else { "no-such-program-here x" };
+            machine.archive(name, "1.0.0", name, Some(program))
+        })
+        .collect();
+    let archives: Vec<&str> = archives.iter().map(String::as_str).collect();
+    let error = machine.install(&archives).unwrap_err();
+    assert_eq!((error.code.as_str(), error.kind.exit_code()), ("program_missing", 4));
+    let told: Vec<&str> = error.faults.iter().map(|fault| fault.message.as_str()).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("`first`") && told[1].contains("`third`"), "{told:?}");
+    assert!(machine.picture().is_empty());
+}
+
+#[test]
 fn an_archive_of_an_unknown_signer_or_cut_short_is_refused() {
     let machine = Machine::new();
     let mut stranger = Machine::new();
