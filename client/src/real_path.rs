@@ -1,4 +1,4 @@
-//! Paths with every link resolved.
+//! Paths as this system and its programs spell them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,18 @@ use std::path::{Path, PathBuf};
 /// understand, wherever the rest means the same without.
 pub(crate) fn of(path: &Path) -> io::Result<PathBuf> {
     path.canonicalize().map(plain)
+}
+
+/// The path with the separators of this system.
+#[cfg(not(windows))]
+pub(crate) fn native(path: PathBuf) -> PathBuf {
+    path
+}
+
+/// The path with the separators of this system.
+#[cfg(windows)]
+pub(crate) fn native(path: PathBuf) -> PathBuf {
+    path.components().collect()
 }
 
 #[cfg(not(windows))]
@@ -43,6 +55,11 @@ fn plain(path: PathBuf) -> PathBuf {
 #[cfg(all(test, windows))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn separators_are_those_of_the_system() {
+        assert_eq!(native(PathBuf::from(r"C:\a/.b/c")).to_str(), Some(r"C:\a\.b\c"));
+    }
 
     #[test]
     fn a_path_is_spelled_as_programs_expect_unless_that_means_something_else() {

@@ -7,6 +7,7 @@ use skillpkg_schema::QualifiedName;
 use super::session::Session;
 use crate::Error;
 use crate::agents::Agents;
+use crate::real_path;
 use crate::state::Placement;
 
 /// Directories, absolute, and the agents that each is for.
@@ -32,7 +33,10 @@ impl<'a> Directories<'a> {
         let (reach, base) = (session.options.reach, session.base());
         let places = |ids: &[String]| -> Result<Places, Error> {
             let directories = agents.directories(ids, reach)?;
-            Ok(directories.into_iter().map(|one| (base.path.join(one.path), one.agents)).collect())
+            Ok(directories
+                .into_iter()
+                .map(|one| (real_path::native(base.path.join(one.path)), one.agents))
+                .collect())
         };
         let some = |ids: &[String]| {
             if ids.is_empty() { Ok(None) } else { places(ids).map(Some) }

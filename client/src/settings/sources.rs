@@ -12,7 +12,7 @@ use super::{
     Chosen, Connection, RegistryChoice, Settings, WITHHELD, is_same_variable, registry_of_project,
 };
 use crate::project::{MAX_PROJECT_FILE_BYTES, PROJECT_FILE};
-use crate::{Error, Kind, regular_file};
+use crate::{Error, Kind, real_path, regular_file};
 
 /// What a program was started with.
 #[derive(Debug, Clone, Default)]
@@ -124,7 +124,7 @@ impl Sources {
         let named = self.variable(variable).map(PathBuf::from).filter(|path| path.is_absolute());
         named
             .or_else(|| self.user_home.as_ref().map(|home| home.join(otherwise)))
-            .map(|base| base.join("skillpkg"))
+            .map(|base| real_path::native(base.join("skillpkg")))
     }
 
     /// A variable's value; an empty one counts as absent.
