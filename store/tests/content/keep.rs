@@ -1,6 +1,7 @@
 //! What comes in is found again, exactly.
 
 use skillpkg_schema::address::Digests;
+#[cfg(unix)]
 use skillpkg_schema::manifest::Mode;
 use skillpkg_schema::{Blake3Digest, ContentAddress};
 use skillpkg_store::archive::ArchiveError;

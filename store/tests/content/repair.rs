@@ -1,7 +1,10 @@
 //! Trees are made whole again, and what did not belong is kept.
 
+#[cfg(unix)]
 use skillpkg_store::content::SetAside;
-use skillpkg_store::content::TreeProblemKind::{Extra, Missing, Mode, Modified};
+use skillpkg_store::content::TreeProblemKind::Modified;
+#[cfg(unix)]
+use skillpkg_store::content::TreeProblemKind::{Extra, Missing, Mode};
 
 use crate::support::{Home, blob_path, open_up, overwrite, path, problem, varied};
 

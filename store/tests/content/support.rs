@@ -104,6 +104,8 @@ pub(crate) fn open_up(path: &Path) {
             }
         }
     }
+    #[cfg(not(unix))]
+    let _ = path;
 }
 
 /// Where the blob of a file lies.

@@ -1,6 +1,8 @@
 //! A tree or a copy is compared by content, and nothing in it is believed.
 
-use skillpkg_store::content::TreeProblemKind::{Extra, Missing, Mode, Modified};
+use skillpkg_store::content::TreeProblemKind::Modified;
+#[cfg(unix)]
+use skillpkg_store::content::TreeProblemKind::{Extra, Missing, Mode};
 
 use crate::support::{Home, overwrite, problem, varied};
 
@@ -29,6 +31,8 @@ fn changed_bytes_are_found_whatever_the_modification_time_says() {
     }
 }
 
+// Windows has no such names.
+#[cfg(unix)]
 #[test]
 fn what_is_missing_and_what_is_too_much_is_named() {
     let (home, manifest, copy) = copy();
