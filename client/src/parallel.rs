@@ -31,10 +31,17 @@ pub(crate) fn map<I: Sync, T: Send>(
         }
     };
     let mut all = Vec::with_capacity(items.len());
+    let here = processor();
+    let share_elsewhere = || {
+        leave(here);
+        share()
+    };
     thread::scope(|scope| -> Result<(), Error> {
         let others: Vec<_> = (1..threads)
-            .filter_map(|_| thread::Builder::new().spawn_scoped(scope, share).ok())
+            .filter_map(|_| thread::Builder::new().spawn_scoped(scope, share_elsewhere).ok())
             .collect();
+        // Those that stand behind this thread get to leave.
+        thread::yield_now();
         all.extend(share());
         for other in others {
             all.extend(other.join().map_err(|_| ended_early())?);
@@ -44,6 +51,38 @@ pub(crate) fn map<I: Sync, T: Send>(
     all.sort_unstable_by_key(|(position, _)| *position);
     Ok(all.into_iter().map(|(_, answer)| answer).collect())
 }
+
+/// The processor that runs this thread now, where the system tells.
+#[cfg(target_os = "linux")]
+fn processor() -> Option<usize> {
+    nix::sched::sched_getcpu().ok()
+}
+
+/// Keeps this thread off a processor, where it may run on another.
+///
+/// On some virtual machines a new thread often starts behind the one that started it, with the
+/// other processors idle, and stays there for longer than all of the work takes.
+#[cfg(target_os = "linux")]
+fn leave(processor: Option<usize>) {
+    use nix::sched::{sched_getaffinity, sched_setaffinity};
+    use nix::unistd::Pid;
+    let this_thread = Pid::from_raw(0);
+    if let Some(processor) = processor
+        && let Ok(mut allowed) = sched_getaffinity(this_thread)
+        && allowed.unset(processor).is_ok()
+    {
+        // It is refused where no other is left; the work is done all the same.
+        let _ = sched_setaffinity(this_thread, &allowed);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn processor() -> Option<usize> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn leave(_: Option<usize>) {}
 
 /// That a thread ended before its time.
 pub(crate) fn ended_early() -> Error {

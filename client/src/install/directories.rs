@@ -1,5 +1,6 @@
 //! The directories that each skill of a project is placed in.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use skillpkg_schema::QualifiedName;
@@ -27,8 +28,19 @@ pub(super) struct Directories<'a> {
 
 impl<'a> Directories<'a> {
     /// Looks up every agent that is named anywhere, so that a wrong one is told before anything is
-    /// fetched.
-    pub(super) fn choose(session: &'a Session<'a>) -> Result<Self, Error> {
+    /// fetched; and where one of these skills is placed nowhere yet, the agents that are there.
+    pub(super) fn choose<'n>(
+        session: &'a Session<'a>,
+        skills: impl IntoIterator<Item = &'n QualifiedName>,
+    ) -> Result<Self, Error> {
+        let (named, configured) = (&session.options.agents, &session.settings.use_agents);
+        let used = session.files.project.agents.used.as_deref().unwrap_or_default();
+        let standing: HashSet<&QualifiedName> =
+            session.remembered.placed.iter().map(|placed| &placed.name).collect();
+        let is_named = [named, configured, used].iter().any(|ids| !ids.is_empty());
+        if !is_named && skills.into_iter().all(|name| standing.contains(name)) {
+            return Ok(Self { session, named: None, of_project: None, otherwise: Vec::new() });
+        }
         let agents = Agents::of(session.settings)?;
         let (reach, base) = (session.options.reach, session.base());
         let places = |ids: &[String]| -> Result<Places, Error> {
@@ -41,18 +53,11 @@ impl<'a> Directories<'a> {
         let some = |ids: &[String]| {
             if ids.is_empty() { Ok(None) } else { places(ids).map(Some) }
         };
-        let used = session.files.project.agents.used.as_deref().unwrap_or_default();
-        let configured = some(&session.settings.use_agents)?;
-        let otherwise = match configured {
+        let otherwise = match some(configured)? {
             Some(places) => places,
             None => places(&agents.detected(base.path, reach))?,
         };
-        Ok(Self {
-            session,
-            named: some(&session.options.agents)?,
-            of_project: some(used)?,
-            otherwise,
-        })
+        Ok(Self { session, named: some(named)?, of_project: some(used)?, otherwise })
     }
 
     /// The directories of one skill.

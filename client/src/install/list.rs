@@ -201,7 +201,8 @@ pub fn drift(
     for difference in differences(&session)? {
         add(None, difference);
     }
-    let directories = Directories::choose(&session)?;
+    let names = session.files.project.skills.iter().map(|wanted| &wanted.name);
+    let directories = Directories::choose(&session, names)?;
     let base = session.base();
     let mut folders = Folders::new(&base, &session.store);
     let leaving = unwanted(&session);

@@ -1,5 +1,6 @@
 //! Makes a project what a goal says: finds, fetches, verifies, asks, places; all of it or nothing.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -44,7 +45,8 @@ pub(super) async fn make(
     goal: Goal,
     attendant: &mut dyn Attendant,
 ) -> Result<Report, Error> {
-    let directories = Directories::choose(session)?;
+    let names = goal.skills.iter().map(|skill| &skill.wanted.name);
+    let directories = Directories::choose(session, names)?;
     let before = session.state.signers()?;
     let jobs = source::find(session, &goal, &before, attendant).await?;
     check_names(session, &goal)?;
@@ -124,7 +126,8 @@ pub(super) async fn make(
             session.state.approve(name, &one.manifest().version, &one.address, &from)?;
         }
     }
-    if signers != before {
+    if *signers != before {
+        let signers = signers.into_owned();
         session.state.change_signers(|now| now.take_over(signers, &before))?;
     }
     if let Some(journal) = journal {
@@ -266,13 +269,18 @@ fn prepare_stored(shared: &Shared, jobs: &[Job]) -> Result<Vec<Here>, Error> {
         .filter(|(_, job)| matches!(job.origin, Origin::Store))
         .map(|(position, job)| (position, &job.expected))
         .collect();
-    let prepared = parallel::map(&stored, |(_, expected)| prepare(shared, expected, None))?;
-    let mut all = Vec::with_capacity(stored.len());
-    for ((position, _), prepared) in stored.iter().zip(prepared) {
+    // Of what is settled so little is left to do that another thread would cost more.
+    let (settled, others): (Vec<_>, Vec<_>) =
+        stored.into_iter().partition(|(_, expected)| expected.is_settled());
+    let work =
+        |(position, expected): &(usize, &Expected)| (*position, prepare(shared, expected, None));
+    let mut all = Vec::with_capacity(jobs.len());
+    let others = parallel::map(&others, work)?;
+    for (position, prepared) in settled.iter().map(work).chain(others) {
         match prepared {
             Err(error) if is_lost(&error) => {}
             Err(error) if error.kind != Kind::Requirement => return Err(error),
-            prepared => all.push((*position, prepared)),
+            prepared => all.push((position, prepared)),
         }
     }
     Ok(all)
@@ -335,18 +343,23 @@ async fn off_thread(
         .map_err(|_| ended_early())?
 }
 
-fn compare_signers(
+/// The signers as they are to be pinned.
+fn compare_signers<'b>(
     session: &Session<'_>,
-    before: &Signers,
+    before: &'b Signers,
     jobs: &[Job],
     prepared: &mut [Prepared],
     attendant: &mut dyn Attendant,
-) -> Result<Signers, Error> {
-    let mut signers = before.clone();
+) -> Result<Cow<'b, Signers>, Error> {
+    let mut signers = Cow::Borrowed(before);
     for (job, one) in jobs.iter().zip(prepared) {
         let registry = job.registry();
+        // Its key is among those that are pinned, or it would not have come from the store.
+        if registry.is_some() && job.expected.is_settled() {
+            continue;
+        }
         let (name, accept) = (&one.manifest().name, session.options.accept_signer);
-        trust::compare(&mut signers, registry, name, &one.vouching, accept, attendant)?;
+        trust::compare(signers.to_mut(), registry, name, &one.vouching, accept, attendant)?;
         // What a lockfile does not name yet, it is to name by a key that is pinned.
         if job.expected.key.is_none() {
             let pinned = pinned_keys(&signers, registry, one);

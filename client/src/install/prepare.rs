@@ -53,6 +53,23 @@ pub(super) struct Expected {
     pub(super) held: Option<Held>,
 }
 
+impl Expected {
+    /// Whether the very address was verified with the very key that the lockfile names, and nothing
+    /// was learnt of a revocation.
+    fn is_verified(&self) -> bool {
+        self.verified.is_some()
+            && self.verified == self.key
+            && self.candidates.iter().all(|one| one.revoked.is_none())
+    }
+
+    /// Whether agents see it already, it was re-hashed in this run and found intact, and its
+    /// signature was verified before.
+    pub(super) fn is_settled(&self) -> bool {
+        let is_intact = self.held.as_ref().is_some_and(|held| held.is_intact);
+        self.is_verified() && is_intact && self.seen.is_some() && self.seen == self.address
+    }
+}
+
 /// A snapshot that the store holds, re-hashed in this run.
 #[derive(Debug, Clone)]
 pub(super) struct Held {
@@ -132,9 +149,7 @@ pub(super) fn prepare(
     let Held { stored, is_intact } = held;
     let Stored { manifest, envelope } = &*stored;
     compare(expected, manifest, digest.as_ref())?;
-    let is_revoked = expected.candidates.iter().any(|one| one.revoked.is_some());
-    let is_verified = expected.verified.is_some() && expected.verified == expected.key;
-    let vouching = if is_new || is_revoked || !is_verified {
+    let vouching = if is_new || !expected.is_verified() {
         vouching(
             envelope,
             &manifest.name,

@@ -88,8 +88,8 @@ impl Signers {
     pub fn registries_of(&self, name: &QualifiedName) -> impl Iterator<Item = (Url, &Pinned)> {
         let name = name.to_string();
         self.pinned.iter().filter_map(move |(place, pinned)| {
-            let (url, of) = place.rsplit_once(' ')?;
-            (of == name).then_some((Url::parse(url).ok()?, pinned))
+            let (url, _) = place.rsplit_once(' ').filter(|(_, of)| *of == name)?;
+            Some((Url::parse(url).ok()?, pinned))
         })
     }
 
@@ -103,19 +103,28 @@ impl Signers {
         name: &QualifiedName,
         key: &KeyId,
     ) -> Option<Revocation> {
-        let (exact, text) = (registry.map(|url| pin_key(Some(url), name)), name.to_string());
+        let of_key = |revoked: &Vec<Revocation>| {
+            revoked
+                .iter()
+                .filter(|one| one.key == *key)
+                .cloned()
+                .reduce(|one, other| one.and(&other))
+        };
+        if registry.is_some() {
+            return self.revoked.get(&pin_key(registry, name)).and_then(of_key);
+        }
+        if self.revoked.is_empty() {
+            return None;
+        }
+        let text = name.to_string();
         let knows = |pinned: &Pinned| pinned.keys.contains(key);
         let is_known = self.registries_of(name).any(|(_, pinned)| knows(pinned));
-        let is_of_it = |place: &str| match &exact {
-            Some(exact) => place == exact,
-            None => {
-                place.rsplit(' ').next() == Some(text.as_str())
-                    && (!is_known || self.pinned.get(place).is_some_and(knows))
-            }
+        let is_of_it = |place: &str| {
+            place.rsplit(' ').next() == Some(text.as_str())
+                && (!is_known || self.pinned.get(place).is_some_and(knows))
         };
         let of_it = self.revoked.iter().filter(|(place, _)| is_of_it(place));
-        let of_key = of_it.flat_map(|(_, revoked)| revoked).filter(|one| one.key == *key);
-        of_key.cloned().reduce(|one, other| one.and(&other))
+        of_it.filter_map(|(_, revoked)| of_key(revoked)).reduce(|one, other| one.and(&other))
     }
 
     /// Remembers that keys of a skill were revoked. What is remembered of others stays.
