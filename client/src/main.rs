@@ -8,6 +8,7 @@ mod output;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use output::Output;
 
 fn main() -> ExitCode {
     let command_line = match commands::CommandLine::try_parse() {
@@ -17,7 +18,13 @@ fn main() -> ExitCode {
             if message.use_stderr() && std::env::args_os().any(|argument| argument == "--json") {
                 output::fail_usage(&message);
             }
-            let _ = message.print();
+            if let Err(error) = message.print()
+                && !message.use_stderr()
+            {
+                let error = output::closed(&error);
+                Output { json: false, quiet: false, verbose: false, input: false }.fail(&error);
+                return ExitCode::from(error.kind.exit_code());
+            }
             return ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2));
         }
     };

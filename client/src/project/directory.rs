@@ -106,7 +106,7 @@ impl ProjectDirectory {
         };
         match String::from_utf8(text) {
             Ok(text) => Ok(Some(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned))),
-            Err(_) => Err(invalid(&name, "it is not UTF-8 text".to_owned())),
+            Err(error) => Err(not_utf8(&name, error.as_bytes(), error.utf8_error().valid_up_to())),
         }
     }
 
@@ -202,6 +202,20 @@ fn invalid(name: &OsStr, message: String) -> Error {
     Error::new(Kind::Failed, code, message).in_file(name.to_string_lossy())
 }
 
+/// A file that is text up to `valid_up_to`.
+fn not_utf8(name: &OsStr, bytes: &[u8], valid_up_to: usize) -> Error {
+    let before = bytes.get(..valid_up_to).unwrap_or_default();
+    let line = before.split(|byte| *byte == b'\n').count();
+    let mut error = invalid(name, "it is not UTF-8 text".to_owned());
+    error.line = u32::try_from(line).ok();
+    error.with_hint(if matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
+        "it is UTF-16, as some editors write: save it as UTF-8".to_owned()
+    } else {
+        let name = name.to_string_lossy();
+        format!("save it as UTF-8, or restore it (`git checkout -- {name}`)")
+    })
+}
+
 /// The refusal of a link in a project that leads out of it.
 fn leads_outside(path: &Path, target: &Path) -> Error {
     let shown = |path: &Path| skillpkg_schema::diagnostic::escape(&path.to_string_lossy());
@@ -247,6 +261,21 @@ pub(crate) fn io_error(path: &Path, error: &io::Error) -> Error {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_file_that_is_no_utf8_is_told_with_its_line_and_what_to_do() {
+        let root = tempfile::tempdir().unwrap();
+        let project = ProjectDirectory::open(root.path()).unwrap();
+        for (bytes, line, hint) in [
+            (b"version = 1\n# \xe9\n".as_slice(), 2, "git checkout"),
+            (b"\xff\xfev\0e\0", 1, "UTF-16"),
+        ] {
+            std::fs::write(root.path().join(LOCK_FILE), bytes).unwrap();
+            let error = project.read_text(LOCK_FILE).unwrap_err();
+            assert_eq!((error.code.as_str(), error.line), ("lock_invalid", Some(line)));
+            assert!(error.hint.is_some_and(|told| told.contains(hint)));
+        }
+    }
 
     #[test]
     fn a_link_that_stays_in_the_project_is_written_through_and_one_that_leaves_is_not() {

@@ -81,3 +81,18 @@ fn the_completions_of_every_shell_name_the_commands() {
         assert!(script.contains("publish") && script.contains("skillpkg"), "{shell}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn help_that_cannot_be_written_is_a_failure() {
+    for arguments in [&["--help"][..], &["install", "--help"], &["--version"]] {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let answer = std::process::Command::new(env!("CARGO_BIN_EXE_skillpkg"))
+            .args(arguments)
+            .stdout(full)
+            .output()
+            .unwrap();
+        assert_eq!(answer.status.code(), Some(1), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&answer.stderr).contains("cannot write to stdout"));
+    }
+}

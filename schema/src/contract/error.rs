@@ -6,7 +6,7 @@ use crate::diagnostic::escape;
 
 /// Why a schema is no contract.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message} (at `{}`)", escape(.path))]
+#[error("{message}{}", place(.path))]
 pub struct ContractError {
     /// JSON pointer of the offending part of the schema; the root is empty.
     pub path: String,
@@ -16,6 +16,11 @@ pub struct ContractError {
     pub line: Option<usize>,
     /// Column in characters, from 1, where known.
     pub column: Option<usize>,
+}
+
+/// Where in the schema it is; nothing of the schema as a whole.
+fn place(path: &str) -> String {
+    if path.is_empty() { String::new() } else { format!(" (at `{}`)", escape(path)) }
 }
 
 /// Why arguments do not bind.
