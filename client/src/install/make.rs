@@ -119,13 +119,18 @@ pub(super) async fn make(
     if is_new {
         session.store.sync()?;
     }
-    for (job, one) in jobs.iter().zip(&prepared).filter(|(_, one)| one.checked.is_some()) {
-        if !session.state.is_approved(&one.address)? {
-            let (name, registry) = (&one.manifest().name, job.registry());
-            let from = Provenance::new(registry, pinned_keys(&signers, registry, one));
-            session.state.approve(name, &one.manifest().version, &one.address, &from)?;
+    let checked: Vec<(&Job, &Prepared)> =
+        jobs.iter().zip(&prepared).filter(|(_, one)| one.checked.is_some()).collect();
+    let state = &session.state;
+    let approved = parallel::map(&checked, |(job, one)| {
+        if state.is_approved(&one.address)? {
+            return Ok(());
         }
-    }
+        let (name, registry) = (&one.manifest().name, job.registry());
+        let from = Provenance::new(registry, pinned_keys(&signers, registry, one));
+        state.approve(name, &one.manifest().version, &one.address, &from)
+    })?;
+    approved.into_iter().collect::<Result<(), Error>>()?;
     if *signers != before {
         let signers = signers.into_owned();
         session.state.change_signers(|now| now.take_over(signers, &before))?;
