@@ -115,6 +115,17 @@ pub(super) fn host_settings(manifest: &Manifest) -> BTreeSet<String> {
     told
 }
 
+/// What a skill asks of the host that reads it, by its manifest and the text of its `SKILL.md`, as
+/// phrases that are safe to print: tools, settings, commands that the host is to run.
+pub fn host_requests(manifest: &Manifest, skill_file: &str) -> Vec<String> {
+    let tools = allowed_tools(manifest);
+    let tools = tools.iter().map(|tool| format!("the tool `{}`", escape_whole(tool)));
+    let settings = host_settings(manifest).into_iter();
+    let commands = commands_in(skill_file);
+    let commands = commands.iter().map(|command| format!("to run `{}`", escape_whole(command)));
+    tools.chain(settings.map(|setting| format!("the setting {setting}"))).chain(commands).collect()
+}
+
 fn is_descriptive(key: &str) -> bool {
     let key = key.to_lowercase().replace('_', "-");
     DESCRIPTIVE.contains(&key.as_str())
@@ -148,9 +159,11 @@ fn collect(path: &str, value: &Value, told: &mut BTreeSet<String>) {
                 collect(&format!("{path}.{key}"), value, told);
             }
         }
+        // What stands together in an entry means something together, as a matcher and its command.
         Value::Array(values) if !values.is_empty() => {
             for value in values {
-                collect(path, value, told);
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                told.insert(phrase(path, &text));
             }
         }
         Value::String(text) => drop(told.insert(phrase(path, text))),
@@ -193,22 +206,42 @@ fn commands_in(text: &str) -> Vec<String> {
         let behind = text.get(position + opening.len()..).unwrap_or_default();
         add(behind.split_once('`').map_or("", |(command, _)| command));
     }
+    for (position, opening) in text.match_indices("```!") {
+        let line = text.get(position + opening.len()..).and_then(|rest| rest.lines().next());
+        add(line.and_then(|line| line.split_once("```")).map_or("", |(command, _)| command));
+    }
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
-        let unquoted = line.trim_start_matches([' ', '\t', '>']);
-        let info = unquoted.trim_start_matches('`');
-        let fence = unquoted.len() - info.len();
+        let unmarked = unmarked(line);
+        let tick = if unmarked.starts_with('~') { '~' } else { '`' };
+        let info = unmarked.trim_start_matches(tick);
+        let fence = unmarked.len() - info.len();
         if fence < 3 || !info.trim_start().starts_with('!') {
             continue;
         }
         let ends = |line: &str| {
             let line = line.trim_matches([' ', '\t', '>']);
-            line.len() >= fence && line.bytes().all(|byte| byte == b'`')
+            line.len() >= fence && line.chars().all(|character| character == tick)
         };
         let content: Vec<&str> = lines.by_ref().take_while(|line| !ends(line)).collect();
         add(&content.join("\n"));
     }
     commands
+}
+
+/// A line without the marks of quotations and of items of lists before it.
+fn unmarked(line: &str) -> &str {
+    let mut rest = line;
+    loop {
+        let trimmed = rest.trim_start_matches([' ', '\t', '>']);
+        let digits = trimmed.trim_start_matches(|character: char| character.is_ascii_digit());
+        let marks: &[&str] =
+            if digits.len() < trimmed.len() { &[". ", ") "] } else { &["- ", "* ", "+ "] };
+        match marks.iter().find_map(|mark| digits.strip_prefix(mark)) {
+            Some(after) => rest = after,
+            None => return trimmed,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -223,6 +256,10 @@ mod tests {
             ("```!\nid\nls -l\n```\nprose", vec!["id\nls -l"]),
             ("  > ````  ! sh\n> id\n```\n````\nprose", vec!["> id\n```"]),
             ("```!\nid", vec!["id"]),
+            ("- ```!\n  id\n  ```\nprose", vec!["id"]),
+            ("1. > * ```!\nid\n```", vec!["id"]),
+            ("~~~!\nid\n```\n~~~\nprose", vec!["id\n```"]),
+            ("Text ```!inline``` x.", vec!["inline"]),
             ("Use `println!` and `vec!` here, done!`", vec![]),
             ("Wow!`code` and !` ` and !``x``", vec![]),
             ("```sh\n! id\n```", vec![]),

@@ -10,7 +10,7 @@ mod running;
 #[cfg(test)]
 mod tests;
 
-pub use asked::prose_commands;
+pub use asked::{host_requests, prose_commands};
 pub use check::{check, check_with, intact_tree, intact_tree_at};
 pub use describe::{describe, run_line};
 pub use growth::{growth, prose_growth, widening};

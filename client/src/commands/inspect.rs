@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error>
         Subject::Directory(directory) => of_directory(&directory)?,
         Subject::Archive(path) => of_archive(&path)?,
         Subject::Installed(snapshot) => {
-            let mut inspection = Inspection::of(snapshot.manifest)?;
+            let mut inspection = Inspection::of(snapshot.manifest, &snapshot.skill_file)?;
             add_skill_file(&mut inspection, &snapshot.skill_file)?;
             inspection
         }
@@ -47,7 +47,8 @@ fn of_directory(directory: &Path) -> Result<Inspection, Error> {
     let skill = read_directory(directory)?;
     let options = PackOptions { allow_secrets: true, ..stand_in(&skill.file) };
     let packing = Packing::plan(directory, &options)?;
-    let mut inspection = Inspection::of(packing.manifest().clone())?;
+    let mut inspection =
+        Inspection::of(packing.manifest().clone(), skill.file.rendered.as_bytes())?;
     inspection.name.clone_from(&skill.file.name);
     let version = skill.file.version.as_deref();
     inspection.version = version.map(|text| {
@@ -68,7 +69,7 @@ fn of_directory(directory: &Path) -> Result<Inspection, Error> {
 fn of_archive(path: &Path) -> Result<Inspection, Error> {
     let mut skill_file = SkillFileAlone(Vec::new());
     let read = packed::read(path, &mut skill_file)?;
-    let mut inspection = Inspection::of(read.manifest)?;
+    let mut inspection = Inspection::of(read.manifest, &skill_file.0)?;
     inspection.key_ids = Some(read.envelope.key_ids().collect());
     add_skill_file(&mut inspection, &skill_file.0)?;
     Ok(inspection)

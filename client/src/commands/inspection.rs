@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use skillpkg::Error;
-use skillpkg::activation::run_line;
+use skillpkg::activation::{host_requests, run_line};
 use skillpkg_schema::diagnostic::{escape, escape_prose, escape_whole};
 use skillpkg_schema::manifest::{FileEntry, Requires, ResourceEntry, ScriptEntry, ToolEntry};
 use skillpkg_schema::signature::KeyId;
@@ -44,6 +44,8 @@ pub(crate) struct Inspection {
     resources: Vec<ResourceEntry>,
     scripts: Vec<Script>,
     requires: Requires,
+    /// What the host that reads it is asked for, phrases that are safe to print.
+    host_requests: Vec<String>,
     /// The keys that are said to have signed it; absent where nothing is signed yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) key_ids: Option<Vec<KeyId>>,
@@ -73,9 +75,10 @@ struct Script {
 }
 
 impl Inspection {
-    /// What a manifest lists.
-    pub(crate) fn of(manifest: Manifest) -> Result<Self, Error> {
+    /// What a manifest lists, and what the text of its `SKILL.md` asks of a host.
+    pub(crate) fn of(manifest: Manifest, skill_file: &[u8]) -> Result<Self, Error> {
         let bytes = manifest.to_bytes();
+        let host_requests = host_requests(&manifest, &String::from_utf8_lossy(skill_file));
         Ok(Self {
             name: manifest.name.to_string(),
             version: Some(manifest.version.to_string()),
@@ -92,6 +95,7 @@ impl Inspection {
             resources: manifest.resources,
             scripts: manifest.scripts.into_iter().map(script).collect::<Result<_, _>>()?,
             requires: manifest.requires,
+            host_requests,
             key_ids: None,
             warnings: Vec::new(),
         })
@@ -162,6 +166,7 @@ impl Inspection {
         section(text, "Requires", &requires, |(what, names)| {
             format!("{what} {}", escape_whole(&names.join(", ")))
         });
+        section(text, "Asks its host for", &self.host_requests, String::clone);
     }
 }
 

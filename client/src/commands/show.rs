@@ -77,10 +77,13 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         .map_err(|error| {
         Error::new(Kind::Verification, "signature_refused", error.to_string())
     })?;
-    let mut inspection = Inspection::of(manifest)?;
-    if let Some(skill_file) = skill_file {
-        let bytes = registry.blob(&skill_file, MAX_SKILL_FILE_BYTES).await?;
-        inspect::add_skill_file(&mut inspection, &bytes)?;
+    let skill_file = match skill_file {
+        Some(address) => Some(registry.blob(&address, MAX_SKILL_FILE_BYTES).await?),
+        None => None,
+    };
+    let mut inspection = Inspection::of(manifest, skill_file.as_deref().unwrap_or_default())?;
+    if let Some(bytes) = &skill_file {
+        inspect::add_skill_file(&mut inspection, bytes)?;
     }
     let signers: Vec<Signer> = signed.into_iter().map(|key| signer(&document, key)).collect();
     let shown = Shown {

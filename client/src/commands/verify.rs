@@ -98,8 +98,11 @@ fn tell(context: &Context, report: &Report) -> Result<(), Error> {
         return Ok(());
     }
     // An archive that lies somewhere as a file is not ours to mend.
+    // Nor does anything mend a signature that holds no more.
     let in_store = |problem: &Problem| {
-        problem.directory.is_none() && problem.name.parse::<QualifiedName>().is_ok()
+        problem.directory.is_none()
+            && problem.kind != ProblemKind::Signature
+            && problem.name.parse::<QualifiedName>().is_ok()
     };
     if report.problems.iter().any(in_store) {
         output.talk("hint: `skillpkg verify --repair` mends what is in the store");

@@ -95,8 +95,9 @@ impl Signers {
 
     /// That a key of a skill was revoked, where the skill's registry ever said so; for an archive
     /// that came from none, where any registry of its name did: those at which the key is pinned, if
-    /// there are any, so that nobody else's registry takes a known key away. What several say holds
-    /// together: the key may vouch for what each of them lists.
+    /// there are any, so that nobody else's registry takes a known key away. Where no registry has
+    /// it, what a registry said of the key for another skill, for which it is pinned there, counts.
+    /// What several say holds together: the key may vouch for what each of them lists.
     pub(crate) fn revocation(
         &self,
         registry: Option<&Url>,
@@ -123,8 +124,12 @@ impl Signers {
             place.rsplit(' ').next() == Some(text.as_str())
                 && (!is_known || self.pinned.get(place).is_some_and(knows))
         };
-        let of_it = self.revoked.iter().filter(|(place, _)| is_of_it(place));
-        of_it.filter_map(|(_, revoked)| of_key(revoked)).reduce(|one, other| one.and(&other))
+        let said_at = |is_wanted: &dyn Fn(&str) -> bool| {
+            let wanted = self.revoked.iter().filter(|(place, _)| is_wanted(place));
+            wanted.filter_map(|(_, revoked)| of_key(revoked)).reduce(|one, other| one.and(&other))
+        };
+        let is_of_another = |place: &str| self.pinned.get(place).is_some_and(knows);
+        said_at(&is_of_it).or_else(|| if is_known { None } else { said_at(&is_of_another) })
     }
 
     /// Remembers that keys of a skill were revoked. What is remembered of others stays.
@@ -332,6 +337,24 @@ MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
         signers.pin(Some(&urls[2]), &name, Pinned { account: None, keys: vec![id] });
         assert_eq!([&both, &one, &none].map(|one| of_file(&signers, one)), [true, true, false]);
         assert!(signers.revocation(Some(&urls[2]), &name, &id).is_none());
+    }
+
+    #[test]
+    fn a_key_that_is_revoked_where_it_is_pinned_vouches_for_no_file_of_another_name() {
+        let [known, other] = ["known", "other"].map(|name| name.parse::<QualifiedName>().unwrap());
+        let url: Url = "http://127.0.0.1:1/".parse().unwrap();
+        let id = SigningKey::from_pem(KEY).unwrap().public().id();
+        let text = serde_json::json!({ "key": id, "account": "ada", "when": "then", "listed": [] });
+        let revoked: Revocation = serde_json::from_value(text).unwrap();
+        let mut signers = Signers::default();
+        signers.revoke(&url, &known, vec![revoked]);
+        // Another registry than one at which the key is known takes nothing away.
+        assert!(signers.revocation(None, &other, &id).is_none());
+        signers.pin(Some(&url), &known, Pinned { account: None, keys: vec![id] });
+        assert!(signers.revocation(None, &other, &id).is_some());
+        // A registry that has the other skill, and at which the key is pinned for it, would say so.
+        signers.pin(Some(&url), &other, Pinned { account: None, keys: vec![id] });
+        assert!(signers.revocation(None, &other, &id).is_none());
     }
 
     #[test]

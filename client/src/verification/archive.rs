@@ -1,6 +1,5 @@
 //! Verification of an archive that lies somewhere as a file.
 
-use std::fs::File;
 use std::path::Path;
 
 use skillpkg_schema::diagnostic::escape;
@@ -9,7 +8,7 @@ use skillpkg_store::archive::{ArchiveError, Bounds, Reader};
 use skillpkg_store::content::{Store, StoreError};
 
 use super::{Problem, ProblemKind, Report, Subject, Verifier};
-use crate::{Error, Kind};
+use crate::{Error, Kind, regular_file};
 
 impl Verifier<'_> {
     /// Verifies an archive: every header and digest, the manifest derived from the files again,
@@ -49,14 +48,14 @@ fn unpack_and_derive(path: &Path) -> Result<Result<Unpacked, String>, Error> {
         let message = format!("`{}` cannot be read: {error}", shown());
         Error::new(Kind::Failed, "file_unreadable", message)
     };
-    let file = File::open(path).map_err(failed)?;
+    let file = regular_file::open(path).map_err(failed)?;
     // The head alone first, so that what is no archive costs no store.
     match Reader::open(&file, Bounds::default()) {
         Ok(_) => {}
         Err(ArchiveError::Io(error)) => return Err(failed(error)),
         Err(error) => return Ok(Err(error.to_string())),
     }
-    let file = File::open(path).map_err(failed)?;
+    let file = regular_file::open(path).map_err(failed)?;
     let directory = tempfile::tempdir().map_err(failed)?;
     let store = Store::open(directory.path())?;
     let lease = store.lease()?;

@@ -147,3 +147,35 @@ fn scripts_are_told_where_a_text_or_a_call_of_tools_is_wanted() {
     assert_eq!(ran.json()["error"]["code"], "script_called");
     assert!(ran.stdout.contains("skillpkg call"), "{}", ran.stdout);
 }
+
+#[test]
+fn what_a_host_is_asked_for_is_told_before_anything_is_approved() {
+    let machine = Machine::new();
+    machine.write(
+        "a/SKILL.md",
+        "---\nname: a\ndescription: d\nversion: 1.0.0\nallowed-tools: Bash\nhooks:\n  Stop:\n    \
+         - matcher: Never\n      run: id\n---\nChanges: !`git diff`\n",
+    );
+    let wanted = [
+        "the tool `Bash`",
+        "the setting `hooks.Stop`: {\"matcher\":\"Never\",\"run\":\"id\"}",
+        "to run `git diff`",
+    ];
+    let read = machine.ok(&["inspect", "a", "--json"]).json();
+    assert_eq!(read["host_requests"], json!(wanted));
+    let told = machine.ok(&["inspect", "a"]).shown();
+    assert!(told.contains(&format!("Asks its host for\n  {}", wanted.join("\n  "))), "{told}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_is_no_archive_and_is_not_waited_for() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    let machine = Machine::new();
+    let pipe = machine.work().join("a.skill.tar.zst");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    for command in ["verify", "inspect", "install", "show"] {
+        let ran = machine.run(&[command, "./a.skill.tar.zst", "--json"]);
+        assert!(ran.code == 1 || ran.code == 2, "{command}: {}", ran.code);
+    }
+}
