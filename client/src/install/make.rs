@@ -117,20 +117,17 @@ pub(super) async fn make(
     report.rewrote_project = journal.as_ref().is_some_and(|journal| journal.project.is_some());
     let is_new = prepared.iter().any(|one| one.is_new || one.checked.is_some());
     if is_new {
-        session.store.sync()?;
+        // The disk is waited for meanwhile: an approval holds whatever becomes of the install.
+        let store = &session.store;
+        std::thread::scope(|scope| -> Result<(), Error> {
+            let syncing = std::thread::Builder::new().spawn_scoped(scope, || store.sync());
+            approve(session, &signers, &jobs, &prepared)?;
+            match syncing {
+                Ok(syncing) => Ok(syncing.join().map_err(|_| ended_early())??),
+                Err(_) => Ok(store.sync()?),
+            }
+        })?;
     }
-    let checked: Vec<(&Job, &Prepared)> =
-        jobs.iter().zip(&prepared).filter(|(_, one)| one.checked.is_some()).collect();
-    let state = &session.state;
-    let approved = parallel::map(&checked, |(job, one)| {
-        if state.is_approved(&one.address)? {
-            return Ok(());
-        }
-        let (name, registry) = (&one.manifest().name, job.registry());
-        let from = Provenance::new(registry, pinned_keys(&signers, registry, one));
-        state.approve(name, &one.manifest().version, &one.address, &from)
-    })?;
-    approved.into_iter().collect::<Result<(), Error>>()?;
     if *signers != before {
         let signers = signers.into_owned();
         session.state.change_signers(|now| now.take_over(signers, &before))?;
@@ -346,6 +343,27 @@ async fn off_thread(
     tokio::task::spawn_blocking(move || prepare(&shared, &expected, archive))
         .await
         .map_err(|_| ended_early())?
+}
+
+/// Remembers that what agents are about to see was approved.
+fn approve(
+    session: &Session<'_>,
+    signers: &Signers,
+    jobs: &[Job],
+    prepared: &[Prepared],
+) -> Result<(), Error> {
+    let checked: Vec<(&Job, &Prepared)> =
+        jobs.iter().zip(prepared).filter(|(_, one)| one.checked.is_some()).collect();
+    let state = &session.state;
+    let approved = parallel::map(&checked, |(job, one)| {
+        if state.is_approved(&one.address)? {
+            return Ok(());
+        }
+        let (name, registry) = (&one.manifest().name, job.registry());
+        let from = Provenance::new(registry, pinned_keys(signers, registry, one));
+        state.approve(name, &one.manifest().version, &one.address, &from)
+    })?;
+    approved.into_iter().collect()
 }
 
 /// The signers as they are to be pinned.

@@ -92,17 +92,23 @@ impl Stored {
         }
         let failed = |source| StateError::Io { path: self.path.clone(), source };
         // A path that is not UTF-8 has no spelling in JSON.
-        let bytes = serde_json::to_vec_pretty(&Versioned { version: STATE_VERSION, value })
+        let mut bytes = serde_json::to_vec_pretty(&Versioned { version: STATE_VERSION, value })
             .map_err(|error| failed(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
+        bytes.push(b'\n');
         self.replace(&bytes, durable).map_err(failed)
     }
 
     fn replace(&self, bytes: &[u8], durable: Durable) -> io::Result<()> {
         let directory = self.path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(directory)?;
-        let mut file = NamedTempFile::with_prefix_in(".new-", directory)?;
+        let create = || NamedTempFile::with_prefix_in(".new-", directory);
+        let mut file = match create() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(directory)?;
+                create()?
+            }
+            answer => answer?,
+        };
         file.write_all(bytes)?;
-        file.write_all(b"\n")?;
         if durable == Durable::Yes {
             file.as_file().sync_all()?;
         }
