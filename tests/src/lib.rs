@@ -61,6 +61,15 @@ impl TestContext {
         machine
     }
 
+    /// Another registry, and the machine of somebody who has an account and a signing key there.
+    pub fn elsewhere(&self, name: &str) -> (Registry, Machine) {
+        let registry = Registry::start(&self.path(format!("registry-of-{name}")));
+        let mut machine = Machine::new(&self.path(name), registry.url());
+        machine.token = Some(registry.add_user(name));
+        machine.run(&["keygen"]).succeeded();
+        (registry, machine)
+    }
+
     /// Publishes a skill whose `NOTES.md` says `notes`; `runs` is the run line of a tool of it.
     pub fn publish(
         &self,

@@ -342,15 +342,18 @@ mod tests {
         Candidate { account: Some(account.to_owned()), ..with_key(key) }
     }
 
+    /// A machine to which a registry says, of one skill, who signed it.
+    fn seeing(told: &mut Told) -> impl FnMut(&[Candidate], bool) -> Result<(), Error> {
+        let (name, url) = ("waitlist".parse().unwrap(), "http://127.0.0.1:1".parse().unwrap());
+        let mut signers = Signers::default();
+        move |who, accept| compare(&mut signers, Some(&url), &name, who, accept, told)
+    }
+
     #[test]
     fn the_first_signer_is_told_and_pinned_and_another_is_refused_without_the_flag() {
-        let name: QualifiedName = "waitlist".parse().unwrap();
-        let url: Url = "http://127.0.0.1:1".parse().unwrap();
-        let (mut signers, mut told) = (Signers::default(), Told::default());
         let (ada, eve) = (candidate("ada"), candidate("eve"));
-        let mut see = |who: &[Candidate], accept| {
-            compare(&mut signers, Some(&url), &name, who, accept, &mut told)
-        };
+        let mut told = Told::default();
+        let mut see = seeing(&mut told);
         see(std::slice::from_ref(&ada), false).unwrap();
         see(std::slice::from_ref(&ada), false).unwrap();
         let error = see(std::slice::from_ref(&eve), false).unwrap_err();
@@ -358,19 +361,16 @@ mod tests {
         see(std::slice::from_ref(&eve), true).unwrap();
         see(&[eve], false).unwrap();
         assert!(see(&[ada], false).is_err());
+        drop(see);
         assert_eq!(told.0.len(), 2, "{:?}", told.0);
         assert!(told.0[0].contains("`ada`") && told.0[1].contains("`eve`"));
     }
 
     #[test]
     fn a_new_key_that_the_registry_says_is_of_the_same_account_is_refused_without_the_flag() {
-        let name: QualifiedName = "waitlist".parse().unwrap();
-        let url: Url = "http://127.0.0.1:1".parse().unwrap();
-        let (mut signers, mut told) = (Signers::default(), Told::default());
         let (old, new) = (candidate("ada"), candidate("ada"));
-        let mut see = |who: &[Candidate], accept| {
-            compare(&mut signers, Some(&url), &name, who, accept, &mut told)
-        };
+        let mut told = Told::default();
+        let mut see = seeing(&mut told);
         see(std::slice::from_ref(&old), false).unwrap();
         let error = see(std::slice::from_ref(&new), false).unwrap_err();
         assert_eq!((error.code.as_str(), error.kind), ("signer_changed", Kind::Refused));
@@ -383,13 +383,9 @@ mod tests {
 
     #[test]
     fn a_signature_beside_a_pinned_one_brings_no_key_in_unless_it_is_accepted() {
-        let name: QualifiedName = "waitlist".parse().unwrap();
-        let url: Url = "http://127.0.0.1:1".parse().unwrap();
-        let (mut signers, mut told) = (Signers::default(), Told::default());
         let (old, new) = (candidate("ada"), candidate("ada"));
-        let mut see = |who: &[Candidate], accept| {
-            compare(&mut signers, Some(&url), &name, who, accept, &mut told)
-        };
+        let mut told = Told::default();
+        let mut see = seeing(&mut told);
         see(std::slice::from_ref(&old), false).unwrap();
         see(&[new.clone(), old.clone()], false).unwrap();
         assert!(see(std::slice::from_ref(&new), false).is_err());

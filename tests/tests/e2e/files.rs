@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use skillpkg_tests::{Machine, Registry, TestContext, write_skill};
+use skillpkg_tests::{Machine, TestContext, write_skill};
 
 /// Packs a version of a skill; answers with the archive.
 fn pack(author: &Machine, name: &str, version: &str) -> PathBuf {
@@ -125,10 +125,7 @@ fn a_project_that_names_its_own_registry_does_not_hide_that_a_key_was_revoked() 
     let stolen = pack(&author, "waitlist", "1.1.0");
     author.run(&["keys", "revoke", &key_id(&author)]).succeeded();
 
-    let registry = Registry::start(&context.path("registry-of-mallory"));
-    let mut mallory = Machine::new(&context.path("mallory"), registry.url());
-    mallory.token = Some(registry.add_user("mallory"));
-    mallory.run(&["keygen"]).succeeded();
+    let (registry, mallory) = context.elsewhere("mallory");
     let configured = format!("registry = \"{}\"\n", context.registry.url());
     reader.registry = None;
     for (position, url) in

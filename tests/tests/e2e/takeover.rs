@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use skillpkg_tests::{Answer, Machine, Registry, TestContext, write_skill};
+use skillpkg_tests::{Answer, Machine, TestContext, write_skill};
 
 const RUNS: Option<&str> = Some("sh NOTES.md");
 
@@ -37,10 +37,7 @@ fn refused(machine: &Machine, arguments: &[&str], exit: i32, code: &str) -> Answ
 fn a_projects_own_registry_is_given_nothing_that_was_approved_of_another() {
     let context = TestContext::new();
     let (machine, ..) = victim(&context);
-    let registry = Registry::start(&context.path("registry-of-mallory"));
-    let mut mallory = Machine::new(&context.path("mallory"), registry.url());
-    mallory.token = Some(registry.add_user("mallory"));
-    mallory.run(&["keygen"]).succeeded();
+    let (registry, mallory) = context.elsewhere("mallory");
     // Without a run line that grows, and also with the very same bytes.
     for (version, notes) in [("1.2.7", "echo pwned"), ("1.2.8", "echo good")] {
         context.publish(&mallory, "waitlist", version, notes, RUNS);
@@ -114,10 +111,7 @@ fn a_new_key_of_the_same_account_is_refused_until_it_is_accepted() {
 fn an_update_from_another_registry_is_not_approved_with_what_stands_for_other_bytes() {
     let context = TestContext::new();
     let (machine, ..) = victim(&context);
-    let registry = Registry::start(&context.path("registry-of-mallory"));
-    let mut mallory = Machine::new(&context.path("mallory"), registry.url());
-    mallory.token = Some(registry.add_user("mallory"));
-    mallory.run(&["keygen"]).succeeded();
+    let (registry, mallory) = context.elsewhere("mallory");
     context.publish(&mallory, "waitlist", "1.2.7", "echo pwned", RUNS);
     // Whoever may write to the project says that it comes from elsewhere now.
     let text = machine.read("skillpkg.toml");
