@@ -65,7 +65,9 @@ fn check(directory: &Path, rules: Rules) -> Checked {
     let path = directory.to_string_lossy().into_owned();
     let skill = match subject::open_directory(directory) {
         Ok(tree) => Skill::read(&tree, rules),
-        Err(error) => Err(Diagnostic::error(&error.code, error.message).into()),
+        Err(Error { code, message, hint, .. }) => {
+            Err(Diagnostic { hint, ..Diagnostic::error(&code, message) }.into())
+        }
     };
     let (name, diagnostics) = match skill {
         Err(faults) => (None, faults.into_diagnostics()),

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use serde_json::value::RawValue;
+use skillpkg::project::io_hint;
 use skillpkg::{Error, Kind};
 
 /// The text on stdin, of at most `limit` bytes.
@@ -18,7 +19,8 @@ pub(crate) fn read_file(path: &Path, limit: u64) -> Result<String, Error> {
         return read_stdin("stdin", limit);
     }
     let file = std::fs::File::open(path).map_err(|error| {
-        Error::new(Kind::Failed, "file_unreadable", error.to_string()).in_file(&*shown)
+        let failed = Error::new(Kind::Failed, "file_unreadable", error.to_string());
+        Error { hint: io_hint(&error), ..failed }.in_file(&*shown)
     })?;
     read(file, "it", limit).map_err(|error| error.in_file(&*shown))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use skillpkg::project::ProjectDirectory;
+use skillpkg::project::{ProjectDirectory, io_hint};
 use skillpkg::state::State;
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::{escape, nearest};
@@ -115,7 +115,8 @@ pub(crate) fn directory_of(path: &Path) -> &Path {
 pub(crate) fn open_directory(directory: &Path) -> Result<DirectoryTree, Error> {
     DirectoryTree::open(directory).map_err(|error| {
         let message = format!("the directory cannot be read: {error}");
-        Error::new(Kind::Failed, "file_unreadable", message).in_file(directory.to_string_lossy())
+        let failed = Error::new(Kind::Failed, "file_unreadable", message);
+        Error { hint: io_hint(&error), ..failed }.in_file(directory.to_string_lossy())
     })
 }
 

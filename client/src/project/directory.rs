@@ -239,22 +239,27 @@ pub(crate) fn io_error(path: &Path, error: &io::Error) -> Error {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "disk_full",
         _ => "io_failed",
     };
+    Error { hint: io_hint(error), ..Error::new(Kind::Failed, code, format!("`{shown}`: {error}")) }
+}
+
+/// What to do about a path at which the system refuses something, where it says enough to tell.
+pub fn io_hint(error: &io::Error) -> Option<String> {
     let hint = match error.kind() {
-        io::ErrorKind::PermissionDenied => Some(
-            "give the user who runs skillpkg the right to write there, or choose another place",
-        ),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            Some("make room, then run it again; `skillpkg gc` removes what no project uses")
+        io::ErrorKind::NotFound => {
+            "nothing is there: check the path, which starts at the working directory unless it is \
+             absolute"
         }
-        io::ErrorKind::NotADirectory => Some("a file stands on that path in a directory's place"),
-        io::ErrorKind::ReadOnlyFilesystem => Some("the file system there is read-only"),
-        _ => None,
+        io::ErrorKind::PermissionDenied => {
+            "give the user who runs skillpkg the right to it, or choose another place"
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "make room, then run it again; `skillpkg gc` removes what no project uses"
+        }
+        io::ErrorKind::NotADirectory => "a file stands on that path in a directory's place",
+        io::ErrorKind::ReadOnlyFilesystem => "the file system there is read-only",
+        _ => return None,
     };
-    let failed = Error::new(Kind::Failed, code, format!("`{shown}`: {error}"));
-    match hint {
-        Some(hint) => failed.with_hint(hint),
-        None => failed,
-    }
+    Some(hint.to_owned())
 }
 
 #[cfg(all(test, unix))]

@@ -8,6 +8,7 @@ use skillpkg_store::archive::{ArchiveError, Bounds, Reader};
 use skillpkg_store::content::{Store, StoreError};
 
 use super::{Problem, ProblemKind, Report, Subject, Verifier};
+use crate::project::io_hint;
 use crate::{Error, Kind, regular_file};
 
 impl Verifier<'_> {
@@ -46,7 +47,7 @@ fn unpack_and_derive(path: &Path) -> Result<Result<Unpacked, String>, Error> {
     let shown = || escape(&path.to_string_lossy());
     let failed = |error: std::io::Error| {
         let message = format!("`{}` cannot be read: {error}", shown());
-        Error::new(Kind::Failed, "file_unreadable", message)
+        Error { hint: io_hint(&error), ..Error::new(Kind::Failed, "file_unreadable", message) }
     };
     let file = regular_file::open(path).map_err(failed)?;
     // The head alone first, so that what is no archive costs no store.

@@ -93,3 +93,25 @@ fn a_configuration_that_is_wrong_is_told_with_its_line() {
     assert_eq!(ran.code, 1);
     insta::assert_snapshot!(ran.shown());
 }
+
+#[test]
+fn a_path_at_which_nothing_is_is_told_with_what_to_do() {
+    let machine = Machine::new();
+    for command in [
+        &["check", "./none"][..],
+        &["pack", "./none"],
+        &["publish", "./none"],
+        &["inspect", "./none"],
+        &["compile", "./none"],
+        &["verify", "none.skill.tar.zst"],
+        &["install", "./none.skill.tar.zst", "-y"],
+        &["contract", "none.json"],
+        &["keys", "trust", "none.pem"],
+    ] {
+        let ran = machine.run(command);
+        assert_eq!(ran.code, 1, "{command:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("none"), "{command:?}: {}", ran.stderr);
+        let told = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(told.contains("hint: "), "{command:?}: {told}");
+    }
+}

@@ -49,6 +49,7 @@ impl Packing {
         let tree = DirectoryTree::open(directory).map_err(|error| {
             let shown = escape(&directory.to_string_lossy());
             Diagnostic::error("file_unreadable", format!("`{shown}` cannot be read: {error}"))
+                .with_hint("name the directory in which the skill's `SKILL.md` lies")
         })?;
         let derived = plan(&tree, options)?;
         Ok(Self { derived, tree })
