@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use skillpkg_schema::signature::{KeyError, PublicKey, SigningKey};
 
 use crate::private_file;
+use crate::project::io_hint;
 use crate::{Error, Kind, Settings};
 
 /// Most bytes of a key's file.
@@ -54,7 +55,7 @@ pub fn signing_key(settings: &Settings) -> Result<SigningKey, Error> {
                 None => "`skillpkg keygen` makes one",
             }));
         }
-        Err(error) => return Err(unreadable(&path, &error.to_string())),
+        Err(error) => return Err(unread(&path, &error)),
     };
     SigningKey::from_pem(&text).map_err(|error| unreadable(&path, &error.to_string()))
 }
@@ -93,11 +94,11 @@ fn in_directory(directory: &Path) -> Result<(Vec<LocalKey>, Vec<Error>), Error> 
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
-        Err(error) => return Err(unreadable(directory, &error.to_string())),
+        Err(error) => return Err(unread(directory, &error)),
     };
     let mut paths = Vec::new();
     for entry in entries {
-        let path = entry.map_err(|error| unreadable(directory, &error.to_string()))?.path();
+        let path = entry.map_err(|error| unread(directory, &error))?.path();
         if path.extension().is_some_and(|extension| extension == "pem") {
             paths.push(path);
         }
@@ -115,7 +116,7 @@ fn in_directory(directory: &Path) -> Result<(Vec<LocalKey>, Vec<Error>), Error> 
 
 /// The public key in a PEM file of a private or a public key.
 pub fn public_key(path: &Path) -> Result<PublicKey, Error> {
-    let text = read(path).map_err(|error| unreadable(path, &error.to_string()))?;
+    let text = read(path).map_err(|error| unread(path, &error))?;
     if let Ok(key) = SigningKey::from_pem(&text) {
         return Ok(key.public());
     }
@@ -133,6 +134,11 @@ fn read(path: &Path) -> io::Result<String> {
     crate::regular_file::open(path)?.take(MAX_FILE_BYTES).read_to_end(&mut bytes)?;
     // What is no text is no PEM either, and is told as that.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What the system does not let be read.
+fn unread(path: &Path, error: &io::Error) -> Error {
+    Error { hint: io_hint(error), ..unreadable(path, &error.to_string()) }
 }
 
 fn unreadable(path: &Path, message: &str) -> Error {
