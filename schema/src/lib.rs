@@ -9,6 +9,7 @@ pub mod capability;
 pub mod contract;
 pub mod diagnostic;
 mod difference;
+pub mod finding;
 pub mod json;
 pub mod limits;
 pub mod manifest;

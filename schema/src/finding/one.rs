@@ -1,0 +1,55 @@
+//! One finding.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::kind::FindingKind;
+use crate::diagnostic::escape;
+
+/// One thing in a skill's files that is worth an eye, and where.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Finding {
+    /// The file, relative to the skill's directory, `/`-separated.
+    pub file: String,
+    /// Line of the file, from 1; absent where the whole file is meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// Column of that line in characters, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u32>,
+    /// Of what kind it is.
+    pub kind: FindingKind,
+    /// One phrase that says what it is.
+    pub message: String,
+    /// What stands there, safe to print and at most some 120 characters; absent for a secret.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excerpt: Option<String>,
+}
+
+impl fmt::Display for Finding {
+    /// `kind: file:line:column: message: excerpt`, in one line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind, escape(&self.file))?;
+        for place in [self.line, self.column].into_iter().map_while(|place| place) {
+            write!(f, ":{place}")?;
+        }
+        write!(f, ": {}", escape(&self.message))?;
+        match &self.excerpt {
+            Some(excerpt) => write!(f, ": `{}`", escape(excerpt)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// How many findings of a kind a version has, as its document says.
+///
+/// The kind is a text, so that a later registry may know kinds that this reader does not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct FindingCount {
+    /// The text of a [`FindingKind`].
+    pub kind: String,
+    /// At least 1.
+    pub count: u32,
+}
