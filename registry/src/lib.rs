@@ -23,3 +23,4 @@ pub mod server;
 pub mod skills;
 pub mod state;
 pub mod upkeep;
+pub mod upstream;
