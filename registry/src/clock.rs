@@ -22,6 +22,14 @@ pub fn in_days(days: u32) -> String {
     text(shifted(i64::from(days) * 86_400))
 }
 
+/// This many days after a time as the registry writes it; the time itself where it is none.
+pub fn days_after(time: &str, days: u32) -> String {
+    let moved = time.parse::<Timestamp>().ok().and_then(|time| {
+        time.checked_add(SignedDuration::from_secs(i64::from(days) * 86_400)).ok()
+    });
+    moved.map_or_else(|| time.to_owned(), text)
+}
+
 /// Texts of this form sort as their times do.
 fn text(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
@@ -42,5 +50,7 @@ mod tests {
         assert!(seconds_ago(60) < now() && now() < in_days(1));
         assert!(this_hour() <= now() && this_hour().ends_with(":00:00Z"));
         assert!(now() < in_days(u32::MAX));
+        assert_eq!(days_after("2026-01-31T12:00:00Z", 90), "2026-05-01T12:00:00Z");
+        assert_eq!(days_after("no time", 90), "no time");
     }
 }

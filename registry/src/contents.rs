@@ -47,8 +47,8 @@ impl Weighter<(Kind, Sha256Digest), Bytes> for ByLength {
 
 /// Content by its address.
 ///
-/// Content is readable where some version that holds it is. What is public stays so, since no
-/// version is ever unmade: its addresses are remembered, and hot reads ask no database. What is
+/// Content is readable where some version that holds it is. What is public stays so until a version
+/// is deleted: its addresses are remembered until then, and hot reads ask no database. What is
 /// private is asked for each time, by one query that is the same for what is not there.
 #[derive(Debug)]
 pub struct Contents {
@@ -90,6 +90,14 @@ impl Contents {
             self.public.insert((kind, *address), located);
         }
         Ok(Some(located))
+    }
+
+    /// Forgets which content is public; called once a deletion is committed.
+    ///
+    /// What was being looked up meanwhile may come to be remembered after this: whoever deletes
+    /// calls it again a while later.
+    pub fn forget_public(&self) {
+        self.public.clear();
     }
 
     /// The bytes of located content, or of a range of it: from memory, or as they are read.

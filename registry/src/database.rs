@@ -107,9 +107,19 @@ impl Database {
     }
 }
 
+/// The steps of the schema by number: each its name and its SQL, and none needs one that is not
+/// `core`, so that they may come in any order.
+const SCHEMA: &[(i64, &str, &str)] = &[
+    (1, "core", include_str!("../../migrations/sqlite/0001_core.sql")),
+    (4, "names", include_str!("../../migrations/sqlite/0004_names.sql")),
+];
+
 fn migrations() -> Vec<Migration> {
-    let core = include_str!("../../migrations/sqlite/0001_core.sql").into_sql_str();
-    vec![Migration::new(1, Cow::Borrowed("core"), MigrationType::Simple, core, false)]
+    let migration = |&(number, name, sql): &(i64, &'static str, &'static str)| {
+        let sql = sql.into_sql_str();
+        Migration::new(number, Cow::Borrowed(name), MigrationType::Simple, sql, false)
+    };
+    SCHEMA.iter().map(migration).collect()
 }
 
 async fn migrate(pool: &SqlitePool, file: &Path) -> Result<(), DatabaseError> {
@@ -145,7 +155,28 @@ mod tests {
         write.commit().await.unwrap();
         database.close().await;
         let error = Database::open(&file).await.unwrap_err();
-        assert!(matches!(error, DatabaseError::Newer { found: 99, known: 1, .. }), "{error}");
+        let newest = SCHEMA.iter().map(|(number, ..)| *number).max().unwrap();
+        assert!(
+            matches!(error, DatabaseError::Newer { found: 99, known, .. } if known == newest),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn the_steps_of_the_schema_stand_by_number() {
+        assert!(SCHEMA.is_sorted_by(|one, other| one.0 < other.0));
+    }
+
+    #[tokio::test]
+    async fn a_step_that_comes_late_is_taken_after_those_with_higher_numbers() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("registry.db");
+        let options = SqliteConnectOptions::new().filename(&file).create_if_missing(true);
+        let pool = SqlitePool::connect_with(options).await.unwrap();
+        let (first, last) = (migrations().remove(0), migrations().pop().unwrap());
+        Migrator::with_migrations(vec![first, last]).run(&pool).await.unwrap();
+        pool.close().await;
+        Database::open(&file).await.unwrap();
     }
 
     #[tokio::test]

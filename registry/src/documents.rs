@@ -6,7 +6,7 @@ use axum::http::HeaderValue;
 use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use skillpkg_schema::wire::{Document, SignerKey, VersionEntry, Yank};
+use skillpkg_schema::wire::{DeletedVersion, Document, SignerKey, VersionEntry, Yank};
 use skillpkg_schema::{Blake3Digest, QualifiedName, Sha256Digest};
 
 use sqlx::sqlite::SqliteRow;
@@ -121,6 +121,9 @@ pub fn etag(text: &str) -> Answer<HeaderValue> {
 /// A key's id, its account, the public key, and when it was revoked.
 type KeyRow = (String, String, String, Option<String>);
 
+/// Version, address, reason, and when it was deleted.
+type DeletedRow = (String, String, String, String);
+
 struct VersionRow {
     id: i64,
     version: String,
@@ -194,8 +197,23 @@ async fn load(
     .bind(skill)
     .fetch_all(&mut *read)
     .await?;
+    let deleted: Vec<DeletedRow> = sqlx::query_as(
+        "SELECT version, address, reason, deleted FROM deleted_versions WHERE skill_id = $1
+         ORDER BY id",
+    )
+    .bind(skill)
+    .fetch_all(&mut *read)
+    .await?;
     read.rollback().await?;
-    document(name, private, current.as_deref(), rows, &signed, keys).map(Some)
+    let mut document = document(name, private, current.as_deref(), rows, &signed, keys)?;
+    document.deleted = deleted
+        .into_iter()
+        .map(|(version, address, reason, deleted)| {
+            let address = stored::<Sha256Digest>(&address)?.address();
+            Ok(DeletedVersion { version: stored(&version)?, address, reason, deleted })
+        })
+        .collect::<Answer<_>>()?;
+    Ok(Some(document))
 }
 
 fn document(
@@ -237,7 +255,8 @@ fn document(
             Ok(SignerKey { id: stored(&id)?, account, pem, revoked })
         })
         .collect::<Answer<_>>()?;
-    Ok(Document { name: name.clone(), description, private, versions, keys })
+    let (name, deleted) = (name.clone(), Vec::new());
+    Ok(Document { name, description, private, versions, keys, deleted })
 }
 
 /// Reads a text that the registry has written; anything else in its place is a fault of its own.

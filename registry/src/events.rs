@@ -32,10 +32,15 @@ pub enum Kind {
     OwnerAdded,
     /// An account is an owner no more.
     OwnerRemoved,
+    /// A version was deleted; the detail is the reason.
+    VersionDeleted,
+    /// A name was deleted with every version; the detail is the reason.
+    NameDeleted,
 }
 
 impl Kind {
-    fn text(self) -> &'static str {
+    /// The kind's word, as a row holds it.
+    pub fn text(self) -> &'static str {
         match self {
             Self::AccountAdded => "account_added",
             Self::ScopeAdded => "scope_added",
@@ -50,6 +55,8 @@ impl Kind {
             Self::Unyanked => "unyanked",
             Self::OwnerAdded => "owner_added",
             Self::OwnerRemoved => "owner_removed",
+            Self::VersionDeleted => "version_deleted",
+            Self::NameDeleted => "name_deleted",
         }
     }
 }

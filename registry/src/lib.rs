@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod accounts;
+pub mod attendance;
 pub mod auth;
 pub mod blobs;
 pub mod clock;
@@ -15,6 +16,7 @@ pub mod database;
 pub mod documents;
 pub mod events;
 pub mod grant;
+pub mod names;
 pub mod problem;
 pub mod random;
 pub mod routes;

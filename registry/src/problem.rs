@@ -73,6 +73,10 @@ codes! {
     VersionExists = "version_exists", CONFLICT, "The version exists";
     /// The name is one with another for a reader.
     NameTaken = "name_taken", CONFLICT, "The name reads like another";
+    /// The version was deleted, and its number stays taken.
+    VersionDeleted = "version_deleted", CONFLICT, "The version was deleted";
+    /// The name was deleted, and is given to nobody else yet.
+    NameDeleted = "name_deleted", CONFLICT, "The name was deleted";
     /// A key that is registered already.
     KeyTaken = "key_taken", CONFLICT, "The key is registered";
     /// The last owner.
@@ -177,6 +181,14 @@ impl Refusal {
     /// The reason.
     pub fn code(&self) -> Code {
         self.code
+    }
+
+    /// What was wrong, and for a fault of the registry's own why: for whoever runs the registry.
+    pub fn told_in_full(&self) -> String {
+        match &self.cause {
+            Some(cause) => format!("{}: {cause}", self.detail),
+            None => self.detail.clone(),
+        }
     }
 
     /// The document that it is answered with.

@@ -3,6 +3,7 @@
 use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
 use skillpkg::{Error, Kind};
+use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::wire::Document;
 use skillpkg_schema::{QualifiedName, Version};
 
@@ -43,6 +44,11 @@ pub(crate) async fn explain(
 
 fn no_version(registry: &Registry, document: &Document, version: &Version) -> Error {
     let (name, url) = (&document.name, registry_text(registry.url()));
+    if let Some(deleted) = document.deleted_version(version) {
+        let reason = escape(&deleted.reason);
+        let message = format!("`{name}@{version}` was deleted from {url}, which says: {reason}");
+        return Error::new(Kind::Failed, "version_deleted", message);
+    }
     let message = format!("there is no version {version} of `{name}` at {url}");
     let newest: Vec<String> = document
         .versions

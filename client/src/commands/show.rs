@@ -10,7 +10,7 @@ use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
 use skillpkg_schema::signature::{KeyId, PublicKey, verify_release};
-use skillpkg_schema::wire::{Document, VersionEntry};
+use skillpkg_schema::wire::{DeletedVersion, Document, VersionEntry};
 use skillpkg_schema::{Reference, Requirement, SkillPath};
 
 use crate::commands::inspection::Inspection;
@@ -43,6 +43,8 @@ struct Shown<'a> {
     yanked: Option<&'a str>,
     signers: Vec<Signer>,
     versions: &'a [VersionEntry],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    deleted: &'a [DeletedVersion],
     #[serde(flatten)]
     inspection: Inspection,
 }
@@ -95,6 +97,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         yanked: entry.yanked.as_ref().map(|yank| yank.reason.as_str()),
         signers,
         versions: &document.versions,
+        deleted: &document.deleted,
         inspection,
     };
     context.output.text(&text(&shown))?;
@@ -154,6 +157,10 @@ fn text(shown: &Shown<'_>) -> String {
             escape(&entry.published),
             yanked.unwrap_or_default()
         );
+    }
+    for entry in shown.deleted.iter().rev() {
+        let reason = escape(&entry.reason);
+        let _ = write!(text, "\n  {}  deleted: {reason}", entry.version);
     }
     text
 }

@@ -1,7 +1,7 @@
 //! Picks a version out of a skill's document.
 
 use skillpkg_schema::diagnostic::escape;
-use skillpkg_schema::wire::{Document, VersionEntry};
+use skillpkg_schema::wire::{DeletedVersion, Document, VersionEntry};
 use skillpkg_schema::{QualifiedName, Requirement, Version};
 
 use crate::project::requirement_text;
@@ -31,6 +31,16 @@ pub enum PickError {
         /// The newest.
         newest: Version,
     },
+    /// The newest version that would have done was deleted, and no other will.
+    #[error("{}", told_deleted(name, version, reason))]
+    Deleted {
+        /// The skill.
+        name: QualifiedName,
+        /// The newest that would have done.
+        version: Version,
+        /// Why it was deleted.
+        reason: String,
+    },
     /// Every version that would do was yanked.
     #[error(
         "every version of `{name}` that is `{}` was yanked; of `{version}` it says: {}",
@@ -53,6 +63,11 @@ fn nearest_text(nearest: Option<&Version>) -> String {
     nearest.map_or_else(String::new, |version| format!("; the nearest is `{version}`"))
 }
 
+/// What is said of a version that its registry's operator deleted.
+pub(super) fn told_deleted(name: &QualifiedName, version: &Version, reason: &str) -> String {
+    format!("`{name}@{version}` was deleted from the registry, which says: {}", escape(reason))
+}
+
 impl From<PickError> for Error {
     fn from(error: PickError) -> Self {
         let hint = match &error {
@@ -60,7 +75,7 @@ impl From<PickError> for Error {
             PickError::None { name, nearest: Some(version), .. } => {
                 Some(format!("`skillpkg install {name}@{version}`"))
             }
-            PickError::None { name, nearest: None, .. } => {
+            PickError::Deleted { name, .. } | PickError::None { name, nearest: None, .. } => {
                 Some(format!("`skillpkg show {name}` tells the versions that there are"))
             }
             PickError::PreReleases { name, newest } => {
@@ -70,8 +85,11 @@ impl From<PickError> for Error {
                 Some(format!("`skillpkg install {name}@={version}` takes it all the same"))
             }
         };
-        let message = error.to_string();
-        let error = Self::new(Kind::Failed, "version_not_found", message);
+        let code = match &error {
+            PickError::Deleted { .. } => "version_deleted",
+            _ => "version_not_found",
+        };
+        let error = Self::new(Kind::Failed, code, error.to_string());
         match hint {
             Some(hint) => error.with_hint(hint),
             None => error,
@@ -108,6 +126,15 @@ pub fn pick<'d>(
             reason: yank.reason.clone(),
         });
     }
+    // Of what is newest, what is there says more.
+    let says_more = *requirement == Requirement::Latest && !document.versions.is_empty();
+    if let Some(deleted) = newest_deleted(document, requirement).filter(|_| !says_more) {
+        return Err(PickError::Deleted {
+            name: name(),
+            version: deleted.version.clone(),
+            reason: deleted.reason.clone(),
+        });
+    }
     let versions = || document.versions.iter().map(|entry| &entry.version);
     match versions().max() {
         None => Err(PickError::Empty(name())),
@@ -120,6 +147,18 @@ pub fn pick<'d>(
             nearest: nearest(document, requirement),
         }),
     }
+}
+
+/// The newest version that would do and was deleted.
+fn newest_deleted<'d>(
+    document: &'d Document,
+    requirement: &Requirement,
+) -> Option<&'d DeletedVersion> {
+    let fitting = document
+        .deleted
+        .iter()
+        .filter(|deleted| requirement.matches(&deleted.version, &deleted.address));
+    fitting.max_by(|left, right| left.version.cmp(&right.version))
 }
 
 /// Whether a version is what is asked for, by either of its addresses.
@@ -190,6 +229,7 @@ mod tests {
             private: false,
             versions,
             keys: Vec::new(),
+            deleted: Vec::new(),
         }
     }
 
@@ -245,6 +285,31 @@ mod tests {
         assert_eq!(picked(&two, "1").as_deref(), Ok("1.2.0"));
         assert_eq!(picked(&two, "=1.3.0").as_deref(), Ok("1.3.0"));
         assert!(matches!(picked(&two, "1.3"), Err(PickError::Yanked { .. })));
+    }
+
+    #[test]
+    fn a_version_that_was_deleted_is_told_apart_from_one_that_never_was() {
+        let mut document = document(&[("1.2.0", false)]);
+        let address = Sha256Digest::of(b"2.0.0").address();
+        document.deleted.push(DeletedVersion {
+            version: "2.0.0".parse().unwrap(),
+            address,
+            reason: "it sent\nkeys away".to_owned(),
+            deleted: "2026-01-01T00:00:00Z".to_owned(),
+        });
+        for requirement in ["2", "=2.0.0", &address.to_string()] {
+            let error = Error::from(pick(&document, &requirement.parse().unwrap()).unwrap_err());
+            assert_eq!(error.code, "version_deleted", "{requirement}");
+            assert!(error.message.contains("says: it sent"), "{}", error.message);
+        }
+        for requirement in ["3", "=2.0.1"] {
+            let error = pick(&document, &requirement.parse().unwrap()).unwrap_err();
+            assert!(matches!(error, PickError::None { .. }), "{requirement}: {error}");
+        }
+        assert!(pick(&document, &"latest".parse().unwrap()).is_ok());
+        document.versions.clear();
+        let error = pick(&document, &"latest".parse().unwrap()).unwrap_err();
+        assert!(matches!(error, PickError::Deleted { .. }), "{error}");
     }
 
     #[test]

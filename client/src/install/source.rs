@@ -11,7 +11,7 @@ use url::Url;
 use super::attend::Attendant;
 use super::goal::{Goal, GoalSkill};
 use super::index::{Index, check_registry};
-use super::pick::pick;
+use super::pick::{pick, told_deleted};
 use super::prepare::{Expected, Held, stored};
 use super::session::Session;
 use super::trust::{Candidate, candidates_of};
@@ -300,6 +300,12 @@ fn moved_from(
 /// The version that a lockfile names, which the registry must still have just so.
 fn locked_entry<'d>(document: &'d Document, keep: &Locked) -> Result<&'d VersionEntry, Error> {
     let Locked { name, version, address, archive, .. } = keep;
+    if let Some(deleted) = document.deleted_version(version) {
+        let message = told_deleted(name, version, &deleted.reason);
+        return Err(Error::new(Kind::Failed, "version_deleted", message).with_hint(format!(
+            "nobody can fetch it any more; `skillpkg update {name}` takes one that is there"
+        )));
+    }
     let Some(entry) = document.version(version) else {
         let message = format!("the registry has no `{name}@{version}`, which the lockfile names");
         return Err(Error::new(Kind::Failed, "version_not_found", message)

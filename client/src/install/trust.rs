@@ -449,6 +449,7 @@ mod tests {
             private: false,
             versions: Vec::new(),
             keys: keys.collect(),
+            deleted: Vec::new(),
         }
     }
 

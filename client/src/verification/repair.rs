@@ -2,6 +2,7 @@
 
 use std::io::{self, Seek as _};
 
+use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::tree::Tree as _;
 use skillpkg_store::archive;
 use skillpkg_store::content::Stored;
@@ -88,7 +89,13 @@ impl Verifier<'_> {
         let versions = document.iter().flat_map(|document| &document.versions);
         let entry =
             versions.into_iter().find(|entry| entry.address == *address).ok_or_else(|| {
-                let message = format!("the registry does not have {address} of `{}`", subject.name);
+                let deleted = document.iter().flat_map(|document| &document.deleted);
+                let deleted = deleted.into_iter().find(|entry| entry.address == *address);
+                let why = deleted.map_or_else(String::new, |deleted| {
+                    format!(" any more: it was deleted: {}", escape(&deleted.reason))
+                });
+                let message =
+                    format!("the registry does not have {address} of `{}`{why}", subject.name);
                 Error::new(Kind::Failed, "version_not_found", message)
             })?;
         let bytes = registry.archive(&entry.archive, entry.size).await?;

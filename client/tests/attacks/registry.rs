@@ -73,6 +73,7 @@ impl Registry {
                 pem: key.to_pem(),
                 revoked: None,
             }],
+            deleted: Vec::new(),
         };
         let answer = IndexAnswer { documents: vec![document], missing: Vec::new() };
         let index = serde_json::to_vec(&answer).unwrap();

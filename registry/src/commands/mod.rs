@@ -1,6 +1,7 @@
 //! The commands of an operator.
 
 mod gc;
+mod name;
 mod output;
 mod scope;
 mod serve;
@@ -14,6 +15,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use skillpkg_registry::accounts::AccountError;
 use skillpkg_registry::data::DataError;
+use skillpkg_registry::names::ChangeError;
 use skillpkg_registry::upkeep::UpkeepError;
 
 /// Serves skills, and manages who may publish them.
@@ -34,6 +36,9 @@ enum Command {
     /// Scopes and their members
     #[command(subcommand)]
     Scope(scope::Scope),
+    /// Names: deleting them, and giving them to others
+    #[command(subcommand)]
+    Name(name::Name),
     /// Tokens of any account
     #[command(subcommand)]
     Token(token::Token),
@@ -68,6 +73,9 @@ enum Failure {
     /// Accounts, scopes, tokens.
     #[error(transparent)]
     Account(#[from] AccountError),
+    /// Names.
+    #[error(transparent)]
+    Name(#[from] ChangeError),
     /// The database.
     #[error("the database failed: {0}")]
     Database(#[from] sqlx::Error),
@@ -121,7 +129,15 @@ impl Failure {
             Self::Account(AccountError::UnknownToken(_)) => "unknown_token",
             Self::Account(AccountError::NotAMember { .. }) => "not_a_member",
             Self::Account(AccountError::LastScopeOwner { .. }) => "last_owner",
-            Self::Account(_) | Self::Database(_) => "database_failed",
+            Self::Name(ChangeError::UnknownName(_)) => "unknown_name",
+            Self::Name(ChangeError::UnknownVersion { .. }) => "unknown_version",
+            Self::Name(ChangeError::Deleted { .. }) => "already_deleted",
+            Self::Name(ChangeError::OfScope(_)) => "owned_through_scope",
+            Self::Name(ChangeError::UnknownAccount(_)) => "unknown_account",
+            Self::Name(ChangeError::Refused(_)) => "refused",
+            Self::Account(_) | Self::Name(ChangeError::Database(_)) | Self::Database(_) => {
+                "database_failed"
+            }
             Self::Upkeep(_) => "upkeep_failed",
             Self::Stdout(_) | Self::Unshown { .. } => "output_failed",
             Self::Io { .. } => "io_failed",
@@ -145,6 +161,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
             Command::Serve(serve) => (serve.run().await, false),
             Command::User(user) => (user.run().await, user.json()),
             Command::Scope(scope) => (scope.run().await, scope.json()),
+            Command::Name(name) => (name.run().await, name.json()),
             Command::Token(token) => (token.run().await, token.json()),
             Command::Verify(verify) => (verify.run().await, verify.json()),
             Command::Gc(gc) => (gc.run().await, gc.json()),

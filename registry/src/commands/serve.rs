@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 
 use clap::Args;
+use skillpkg_registry::attendance;
 use skillpkg_registry::data::Data;
 use skillpkg_registry::routes;
 use skillpkg_registry::server::{self, Limits};
@@ -60,7 +61,10 @@ impl Serve {
         }
         let limits =
             Limits { connections_per_address: self.connections_per_address, ..Limits::default() };
+        let attended = registry.clone();
+        let attendance = tokio::spawn(async move { attendance::attend(&attended).await });
         server::serve(listener, router, stop, limits).await;
+        attendance.abort();
         data.database.close().await;
         drop(claim);
         Ok(ExitCode::SUCCESS)

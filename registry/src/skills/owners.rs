@@ -117,6 +117,38 @@ pub async fn insert(write: &mut Write, skill: i64, account: i64) -> Result<bool,
     Ok(added.rows_affected() > 0)
 }
 
+/// Makes one account the only owner, in the place of those there are.
+pub async fn replace(
+    write: &mut Write,
+    actor: Option<i64>,
+    name: &QualifiedName,
+    skill: Skill,
+    (id, account): (i64, &str),
+) -> Result<(), sqlx::Error> {
+    let subject = name.to_string();
+    let others: Vec<(i64, String)> = sqlx::query_as(
+        "SELECT a.id, a.name FROM owners o JOIN accounts a ON a.id = o.account_id
+         WHERE o.skill_id = $1 AND a.id <> $2 ORDER BY a.name",
+    )
+    .bind(skill.id)
+    .bind(id)
+    .fetch_all(&mut **write)
+    .await?;
+    // The new one first: a name is never without an owner, in the log either.
+    if insert(write, skill.id, id).await? {
+        events::record(write, actor, Kind::OwnerAdded, &subject, account).await?;
+    }
+    for (other, name) in others {
+        sqlx::query("DELETE FROM owners WHERE skill_id = $1 AND account_id = $2")
+            .bind(skill.id)
+            .bind(other)
+            .execute(&mut **write)
+            .await?;
+        events::record(write, actor, Kind::OwnerRemoved, &subject, &name).await?;
+    }
+    Ok(())
+}
+
 /// Removes an owner, though never the last of a bare name.
 pub async fn remove(
     write: &mut Write,

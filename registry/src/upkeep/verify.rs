@@ -62,7 +62,7 @@ type VersionRow = (i64, String, String, String, String, String, String, i64, i64
 
 /// Reads and hashes everything that a row names; changes nothing.
 ///
-/// Versions that are published meanwhile may be left out. Needs memory for one manifest.
+/// Versions that are published or deleted meanwhile may be left out. Needs memory for one manifest.
 pub async fn verify(data: &Data) -> Result<Report, UpkeepError> {
     let mut report = Report::default();
     let mut last = 0;
@@ -80,11 +80,25 @@ pub async fn verify(data: &Data) -> Result<Report, UpkeepError> {
         let Some((id, ..)) = rows.last() else { break };
         last = *id;
         for row in &rows {
+            let before = report.problems.len();
             verify_version(data, row, &mut report).await?;
+            let still = "SELECT count(*) FROM versions WHERE id = $1";
+            if report.problems.len() > before && is_gone(data, still, row.0).await? {
+                report.problems.truncate(before);
+            }
         }
     }
     verify_blobs(data, &mut report).await?;
     Ok(report)
+}
+
+/// Whether a row, counted by `still`, was deleted since it was read: what it named may be gone.
+async fn is_gone<'q, T>(data: &Data, still: &'static str, key: T) -> Result<bool, sqlx::Error>
+where
+    T: 'q + sqlx::Encode<'q, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite> + Send,
+{
+    let rows: i64 = sqlx::query_scalar(still).bind(key).fetch_one(data.database.readers()).await?;
+    Ok(rows == 0)
 }
 
 async fn verify_version(
@@ -196,7 +210,13 @@ async fn verify_blobs(data: &Data, report: &mut Report) -> Result<(), UpkeepErro
         for (digest, blake3, size) in &rows {
             let expected = Expected { digest, blake3: Some(blake3), size: *size };
             let subject = format!("blob {digest}");
-            verify_object(data, Kind::File, &expected, &subject, "it", report).await?;
+            let before = report.problems.len();
+            let is_sound =
+                verify_object(data, Kind::File, &expected, &subject, "it", report).await?;
+            let still = "SELECT count(*) FROM blobs WHERE sha256 = $1";
+            if !is_sound && is_gone(data, still, digest).await? {
+                report.problems.truncate(before);
+            }
         }
     }
 }

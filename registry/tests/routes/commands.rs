@@ -178,6 +178,47 @@ fn what_is_no_registry_is_named_and_left_alone() {
 }
 
 #[tokio::test]
+async fn a_version_and_a_name_are_deleted_while_the_registry_serves() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    registry_in(&data).await;
+    let ana = author("ana", &done(&data, &["user", "add", "ana"]));
+    done(&data, &["user", "add", "ben"]);
+    let serving = Serving::start(&data);
+    for version in ["1.0.0", "1.1.0"] {
+        let packed = Skill::new("waitlist", version).pack(&ana);
+        let request = client().put(format!("{}{}", serving.url, packed.path()));
+        let request = request.bearer_auth(&ana.token).header("skillpkg-public-key", ana.offered());
+        assert_eq!(request.body(packed.archive).send().await.unwrap().status(), 201);
+    }
+    let versions = async || {
+        let url = format!("{}/v1/skills/_/waitlist", serving.url);
+        let document: Document =
+            json(client().get(url).send().await.unwrap(), StatusCode::OK).await;
+        (document.versions.len(), document.deleted.len())
+    };
+    assert_eq!(versions().await, (2, 0));
+    let reason = ["--reason", "it sends keys away"];
+    let deleted =
+        answered(&data, &[&["name", "delete", "waitlist@1.0.0"], &reason[..]].concat(), 0);
+    assert_eq!(deleted["versions"], 1, "{deleted}");
+    let again = answered(&data, &[&["name", "delete", "waitlist@1.0.0"], &reason[..]].concat(), 1);
+    assert_eq!(again["error"]["code"], "already_deleted");
+    let unknown = answered(&data, &[&["name", "delete", "nothing"], &reason[..]].concat(), 1);
+    assert_eq!(unknown["error"]["code"], "unknown_name");
+    assert_eq!(run(&data, &["name", "delete", "waitlist"]).status.code(), Some(2));
+    let whole = answered(&data, &[&["name", "delete", "waitlist"], &reason[..]].concat(), 0);
+    assert_eq!((&whole["versions"], &whole["version"]), (&Value::from(1), &Value::Null));
+    let given = answered(&data, &["name", "transfer", "waitlist", "ben"], 0);
+    assert_eq!(given["owner"], "ben");
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(versions().await, (0, 2));
+    done(&data, &["gc", "--older-than", "0"]);
+    assert_eq!(answered(&data, &["verify"], 0)["checked"], 0);
+    serving.kill();
+}
+
+#[tokio::test]
 async fn no_log_holds_a_token() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
@@ -356,6 +397,8 @@ fn every_command_has_help_with_an_example() {
         &["scope", "list"],
         &["scope", "member", "add"],
         &["scope", "member", "remove"],
+        &["name", "delete"],
+        &["name", "transfer"],
         &["token", "mint"],
         &["token", "list"],
         &["token", "revoke"],

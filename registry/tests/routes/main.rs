@@ -8,6 +8,7 @@ mod access;
 mod archives;
 mod blobs;
 mod commands;
+mod deletion;
 mod document;
 mod health;
 mod index;

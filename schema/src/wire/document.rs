@@ -22,6 +22,23 @@ pub struct Document {
     pub versions: Vec<VersionEntry>,
     /// The keys that signed those versions.
     pub keys: Vec<SignerKey>,
+    /// Versions that were there and were deleted, in order of deletion. Their numbers stay taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deleted: Vec<DeletedVersion>,
+}
+
+/// A version that an operator deleted: nothing of it is served any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct DeletedVersion {
+    /// The version.
+    pub version: Version,
+    /// The snapshot that it was: SHA-256 of the manifest's canonical bytes.
+    pub address: ContentAddress,
+    /// Why, in the operator's words.
+    pub reason: String,
+    /// When, RFC 3339 in UTC.
+    pub deleted: String,
 }
 
 /// One version of a skill.
@@ -108,5 +125,10 @@ impl Document {
     /// The version with this number.
     pub fn version(&self, version: &Version) -> Option<&VersionEntry> {
         self.versions.iter().find(|entry| entry.version == *version)
+    }
+
+    /// The version with this number, where it was deleted.
+    pub fn deleted_version(&self, version: &Version) -> Option<&DeletedVersion> {
+        self.deleted.iter().find(|entry| entry.version == *version)
     }
 }

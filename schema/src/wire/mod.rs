@@ -12,7 +12,7 @@ pub use account::{
     AddKey, Key, Keys, MintToken, MintedToken, OwnerChange, Owners, Token, Tokens, WhoAmI,
 };
 pub use document::{
-    Document, IndexAnswer, IndexRequest, SignerKey, VersionEntry, Yank, YankRequest,
+    DeletedVersion, Document, IndexAnswer, IndexRequest, SignerKey, VersionEntry, Yank, YankRequest,
 };
 pub use problem::Problem;
 pub use publish::{PUBLIC_KEY_HEADER, PublishAnswer};

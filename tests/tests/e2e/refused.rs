@@ -46,6 +46,31 @@ fn what_is_not_there_is_told_with_the_nearest() {
 }
 
 #[test]
+fn a_lockfile_that_names_a_deleted_version_is_told_why_it_is_gone() {
+    let context = TestContext::new();
+    let author = context.author("ada");
+    context.publish(&author, "waitlist", "1.2.0", "notes", None);
+    let machine = context.machine("reader");
+    machine.run(&["install", "waitlist", "-y"]).succeeded();
+    let reason = ["--reason", "it sends keys away"];
+    context.registry.command(&[&["name", "delete", "waitlist@1.2.0"], &reason[..]].concat());
+    // The registry learns of it within a second; what is installed stays.
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    machine.run(&["sync", "--frozen"]).succeeded();
+    let other = context.machine("newcomer");
+    for file in ["skillpkg.toml", "skillpkg.lock"] {
+        fs::copy(machine.project.join(file), other.project.join(file)).unwrap();
+    }
+    let answer = refused(&other, &["sync", "--frozen", "-y"], 1, "version_deleted");
+    says(&answer, "it sends keys away");
+    for wanted in ["waitlist", "waitlist@1", "waitlist@=1.2.0"] {
+        let answer =
+            refused(&context.machine(wanted), &["install", wanted, "-y"], 1, "version_deleted");
+        says(&answer, "it sends keys away");
+    }
+}
+
+#[test]
 fn nothing_becomes_active_that_was_not_approved() {
     let context = TestContext::new();
     let author = context.author("ada");

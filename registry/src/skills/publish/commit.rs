@@ -11,11 +11,11 @@ use super::verify::Verified;
 use super::{Step, may_publish, rows, store};
 use crate::accounts::keys;
 use crate::auth::{Caller, Credential};
-use crate::blobs::Kind;
 use crate::clock;
 use crate::database::Write;
 use crate::documents::stored;
 use crate::events;
+use crate::names::deletion;
 use crate::problem::{Answer, Code, Refusal};
 use crate::skills::{self, Skill, owners, versions};
 use crate::state::Registry;
@@ -29,14 +29,19 @@ pub(super) async fn commit(
     registry: &Registry,
     credential: &Arc<Credential>,
     verified: &Verified,
-    fresh: &[(Kind, Sha256Digest)],
 ) -> Answer<PublishAnswer> {
     let manifest = &verified.manifest;
     let name = &manifest.name;
     let mut write = registry.data.database.write().await?;
     may_publish(&mut write, &Caller::Account(Arc::clone(credential)), name).await?;
     let skill = match skills::find(&mut write, name).await? {
-        Some(skill) => skill,
+        Some(skill) => {
+            if deletion::changes_hands(&mut write, credential, name, skill).await? {
+                check_pace(&mut write, registry, credential).await?;
+                deletion::take_over(&mut write, credential, name, skill).await?;
+            }
+            skill
+        }
         None => take_name(&mut write, registry, credential, manifest).await?,
     };
     if let Some(answer) = existing_of(&mut write, skill, verified).await? {
@@ -44,14 +49,15 @@ pub(super) async fn commit(
     }
     let key_registered = check_keys(&mut write, credential, verified).await?;
     let version = rows::insert_version(&mut write, credential, skill, verified).await?;
-    rows::insert_blobs(&mut write, version, manifest).await?;
+    deletion::revive(&mut write, skill).await?;
+    let fresh = rows::insert_blobs(&mut write, version, manifest).await?;
     versions::refresh_current(&mut write, name, skill).await?;
     let subject = format!("{name}@{}", manifest.version);
     let address = verified.manifest_digests.sha256.address();
     let detail = address.to_string();
     let actor = Some(credential.account_id);
     events::record(&mut write, actor, events::Kind::Published, &subject, &detail).await?;
-    store::still_there(registry, fresh).await?;
+    store::still_there(registry, verified, fresh).await?;
     registry.at(Step::RowsWritten)?;
     write.commit().await?;
     Ok(PublishAnswer {
@@ -76,17 +82,7 @@ async fn take_name(
     manifest: &Manifest,
 ) -> Answer<Skill> {
     let name = &manifest.name;
-    let most = registry.options.new_names_per_hour;
-    let taken: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM skills WHERE creator_id = $1 AND created > $2")
-            .bind(credential.account_id)
-            .bind(clock::seconds_ago(3_600))
-            .fetch_one(&mut **write)
-            .await?;
-    if taken >= i64::from(most) {
-        let detail = format!("`{}` has taken {most} new names within an hour", credential.account);
-        return Err(Refusal::rate_limited(detail, 600));
-    }
+    check_pace(write, registry, credential).await?;
     let (scope, private): (i64, bool) =
         sqlx::query_as("SELECT id, private FROM scopes WHERE name = $1")
             .bind(name.wire_scope())
@@ -108,6 +104,22 @@ async fn take_name(
     let kind = events::Kind::OwnerAdded;
     events::record(write, Some(credential.account_id), kind, &subject, account).await?;
     Ok(Skill { id, scope, private })
+}
+
+/// Refuses an account that takes names faster than the operator lets it.
+async fn check_pace(write: &mut Write, registry: &Registry, credential: &Credential) -> Answer<()> {
+    let most = registry.options.new_names_per_hour;
+    let taken: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM skills WHERE creator_id = $1 AND created > $2")
+            .bind(credential.account_id)
+            .bind(clock::seconds_ago(3_600))
+            .fetch_one(&mut **write)
+            .await?;
+    if taken >= i64::from(most) {
+        let detail = format!("`{}` has taken {most} new names within an hour", credential.account);
+        return Err(Refusal::rate_limited(detail, 600));
+    }
+    Ok(())
 }
 
 /// Version, address by SHA-256 and by BLAKE3, archive, its size, leaf of the log.
@@ -136,6 +148,7 @@ async fn existing_of(
     verified: &Verified,
 ) -> Answer<Option<PublishAnswer>> {
     let manifest = &verified.manifest;
+    deletion::refuse_deleted_version(connection, &manifest.name, skill, &manifest.version).await?;
     let row: Option<ExistingRow> = sqlx::query_as(
         "SELECT version, address, blake3, archive, size, log_index FROM versions
          WHERE skill_id = $1 AND version_key = $2",

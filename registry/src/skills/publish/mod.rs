@@ -21,6 +21,7 @@ pub use receive::Pace;
 
 use crate::access::{self, Need, Standing};
 use crate::auth::{Caller, Credential};
+use crate::names::deletion;
 use crate::problem::{Answer, Code, Refusal};
 use crate::state::Registry;
 
@@ -90,6 +91,14 @@ async fn may_publish(
         return first_of_name(connection, caller, name).await;
     };
     let standing = super::standing(connection, caller, name, skill).await?;
+    if standing < Standing::Publisher
+        && name.scope().is_none()
+        && let Some(deleted) = deletion::deleted_since(connection, skill).await?
+    {
+        let unseen = access::decide_unseen(Need::Publish, caller, Some(name));
+        super::refuse(unseen, Need::Publish, name)?;
+        return deletion::free_again(name, &deleted);
+    }
     let decision = access::decide(Need::Publish, caller, name, skill.private, standing);
     super::refuse(decision, Need::Publish, name)
 }
@@ -155,9 +164,9 @@ async fn put_and_commit(
     credential: &Arc<Credential>,
     verified: &verify::Verified,
 ) -> Answer<PublishAnswer> {
-    let fresh = store::put(registry, verified).await?;
+    store::put(registry, verified).await?;
     registry.at(Step::ArchivePut)?;
-    let answer = commit::commit(registry, credential, verified, &fresh).await?;
+    let answer = commit::commit(registry, credential, verified).await?;
     registry.documents.forget(&verified.manifest.name);
     registry.at(Step::Committed)?;
     Ok(answer)

@@ -9,10 +9,11 @@ use super::verify::Verified;
 use crate::auth::Credential;
 use crate::clock;
 use crate::database::Write;
+use crate::documents::stored;
 use crate::problem::{Answer, Code, Refusal};
 use crate::skills::{Skill, versions};
 
-/// Most versions of one skill: its document stays within what a client reads.
+/// Most versions of one skill, deleted ones among them: its document stays within what a client reads.
 const MAX_VERSIONS: i64 = 10_000;
 /// Rows inserted by one statement.
 const ROWS: usize = 300;
@@ -29,10 +30,13 @@ pub(super) async fn insert_version(
     verified: &Verified,
 ) -> Answer<i64> {
     let manifest = &verified.manifest;
-    let versions: i64 = sqlx::query_scalar("SELECT count(*) FROM versions WHERE skill_id = $1")
-        .bind(skill.id)
-        .fetch_one(&mut **write)
-        .await?;
+    let versions: i64 = sqlx::query_scalar(
+        "SELECT (SELECT count(*) FROM versions WHERE skill_id = $1)
+         + (SELECT count(*) FROM deleted_versions WHERE skill_id = $1)",
+    )
+    .bind(skill.id)
+    .fetch_one(&mut **write)
+    .await?;
     if versions >= MAX_VERSIONS {
         let detail = format!("`{}` has {MAX_VERSIONS} versions, which is the most", manifest.name);
         return Err(Refusal::new(Code::TooMany, detail));
@@ -77,32 +81,36 @@ fn length(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
-/// Inserts the rows of a version's files, each content once.
+/// Inserts the rows of a version's files, each content once; answers with those that no row named.
 pub(super) async fn insert_blobs(
     write: &mut Write,
     version: i64,
     manifest: &Manifest,
-) -> Answer<()> {
+) -> Answer<Vec<Sha256Digest>> {
     let blobs: BTreeMap<Sha256Digest, (Blake3Digest, u64)> =
         manifest.files.iter().map(|file| (file.sha256, (file.blake3, file.size))).collect();
     let blobs: Vec<(String, String, i64)> = blobs
         .into_iter()
         .map(|(sha256, (blake3, size))| (sha256.to_string(), blake3.to_string(), length(size)))
         .collect();
+    let mut fresh = Vec::new();
     for rows in blobs.chunks(ROWS) {
         let mut query = QueryBuilder::new("INSERT INTO blobs (sha256, blake3, size) ");
         query.push_values(rows, |mut row, (sha256, blake3, size)| {
             row.push_bind(sha256).push_bind(blake3).push_bind(size);
         });
-        query.push(" ON CONFLICT (sha256) DO NOTHING");
-        query.build().execute(&mut **write).await?;
+        query.push(" ON CONFLICT (sha256) DO NOTHING RETURNING sha256");
+        let inserted: Vec<String> = query.build_query_scalar().fetch_all(&mut **write).await?;
+        for digest in &inserted {
+            fresh.push(stored(digest)?);
+        }
         let mut query = QueryBuilder::new("INSERT INTO version_blobs (version_id, sha256) ");
         query.push_values(rows, |mut row, (sha256, _, _)| {
             row.push_bind(version).push_bind(sha256);
         });
         query.build().execute(&mut **write).await?;
     }
-    Ok(())
+    Ok(fresh)
 }
 
 /// The ids of tools and the names of scripts, as a JSON list.

@@ -20,12 +20,9 @@ const ASKED: usize = 400;
 
 /// Puts files, manifest and archive; what returns has survived a crash.
 ///
-/// Answers with the objects that no committed row named when this began: whoever commits makes sure
-/// that they are still there.
-pub(super) async fn put(
-    registry: &Registry,
-    verified: &Verified,
-) -> Answer<Vec<(Kind, Sha256Digest)>> {
+/// Until a row names them they may be removed again, those among them that a row named when this
+/// began and that was deleted since: whoever commits makes sure that they are still there.
+pub(super) async fn put(registry: &Registry, verified: &Verified) -> Answer<()> {
     let mut files: HashMap<Sha256Digest, PathBuf> = HashMap::new();
     for file in &verified.manifest.files {
         let location = verified.staged.location(file.path.as_str());
@@ -35,8 +32,6 @@ pub(super) async fn put(
     let known = known(registry, files.keys()).await?;
     files.retain(|digest, _| !known.contains(digest));
     let blobs = &registry.data.blobs;
-    let mut fresh: Vec<(Kind, Sha256Digest)> =
-        files.keys().map(|digest| (Kind::File, *digest)).collect();
     futures_util::stream::iter(files)
         .map(|(digest, file)| async move { blobs.put_file(Kind::File, &digest, &file).await })
         .buffer_unordered(AT_ONCE)
@@ -48,11 +43,10 @@ pub(super) async fn put(
     blobs.put(Kind::Manifest, &manifest, verified.manifest_bytes.clone().into()).await?;
     let archive = verified.archive_digests.sha256;
     blobs.put_file(Kind::Archive, &archive, &verified.received.archive).await?;
-    fresh.extend([(Kind::Manifest, manifest), (Kind::Archive, archive)]);
-    Ok(fresh)
+    Ok(())
 }
 
-/// Which of these blobs a committed row names: they are there, and stay.
+/// Which of these blobs a committed row names: they are there, and stay while it does.
 async fn known(
     registry: &Registry,
     digests: impl Iterator<Item = &Sha256Digest>,
@@ -75,11 +69,18 @@ async fn known(
     Ok(known)
 }
 
-/// Makes sure that objects which no committed row named are still there; called with the write lock
-/// held, under which alone objects are deleted.
-pub(super) async fn still_there(registry: &Registry, fresh: &[(Kind, Sha256Digest)]) -> Answer<()> {
+/// Makes sure that the objects are there which no row named before: the files among them, manifest
+/// and archive. Called with the write lock held, under which alone objects are removed.
+pub(super) async fn still_there(
+    registry: &Registry,
+    verified: &Verified,
+    files: Vec<Sha256Digest>,
+) -> Answer<()> {
     let blobs = &registry.data.blobs;
-    let all = futures_util::stream::iter(fresh.to_vec())
+    let manifest = (Kind::Manifest, verified.manifest_digests.sha256);
+    let archive = (Kind::Archive, verified.archive_digests.sha256);
+    let files = files.into_iter().map(|digest| (Kind::File, digest));
+    let all = futures_util::stream::iter(files.chain([manifest, archive]).collect::<Vec<_>>())
         .map(|(kind, digest)| async move { blobs.holds(kind, &digest).await })
         .buffer_unordered(AT_ONCE)
         .try_all(|there| async move { there })

@@ -1,0 +1,107 @@
+//! `name`.
+
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use clap::Subcommand;
+use skillpkg_registry::data::Data;
+use skillpkg_registry::names::{deletion, transfer};
+use skillpkg_schema::{QualifiedName, Version};
+
+use super::{Directory, Failure, Format, output};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Name {
+    /// Delete a version, or a name with every version; what is deleted cannot be had back
+    #[command(
+        after_help = "Example:\n  skillpkg-registry name delete waitlist@1.2.0 --reason 'it sends keys away' --data /var/lib/skillpkg"
+    )]
+    Delete {
+        /// `[scope/]name`, or `[scope/]name@version` for one version
+        #[arg(value_name = "NAME[@VERSION]")]
+        what: Doomed,
+        /// Why: whoever has it in a lockfile is told
+        #[arg(long)]
+        reason: String,
+        #[command(flatten)]
+        directory: Directory,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Make an account the only owner of a bare name, a deleted one among them
+    #[command(
+        after_help = "Example:\n  skillpkg-registry name transfer waitlist ben --data /var/lib/skillpkg"
+    )]
+    Transfer {
+        /// The name
+        name: QualifiedName,
+        /// The account
+        user: String,
+        #[command(flatten)]
+        directory: Directory,
+        #[command(flatten)]
+        format: Format,
+    },
+}
+
+/// What is to be deleted.
+#[derive(Debug, Clone)]
+pub(super) struct Doomed {
+    name: QualifiedName,
+    version: Option<Version>,
+}
+
+impl FromStr for Doomed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, version) = match text.split_once('@') {
+            Some((name, version)) => (name, Some(version)),
+            None => (text, None),
+        };
+        let name =
+            name.parse().map_err(|error: skillpkg_schema::name::NameError| error.to_string())?;
+        let version = version.map(str::parse).transpose();
+        let version =
+            version.map_err(|error: skillpkg_schema::version::VersionError| error.to_string())?;
+        Ok(Self { name, version })
+    }
+}
+
+impl Name {
+    pub(super) fn json(&self) -> bool {
+        let (Self::Delete { format, .. } | Self::Transfer { format, .. }) = self;
+        format.json
+    }
+
+    pub(super) async fn run(&self) -> Result<ExitCode, Failure> {
+        match self {
+            Self::Delete { what, reason, directory, format } => {
+                let data = Data::open(&directory.data).await?;
+                let (name, version) = (&what.name, what.version.as_ref());
+                let deletion = deletion::delete(&data.database, name, version, reason).await?;
+                if format.json {
+                    output::json(&deletion)?;
+                } else {
+                    let what = match version {
+                        Some(version) => format!("`{name}@{version}` is"),
+                        None => format!("`{name}` is, and its {} versions are,", deletion.versions),
+                    };
+                    output::tell(&format!(
+                        "{what} deleted; `gc` removes the content that nothing else holds"
+                    ));
+                }
+            }
+            Self::Transfer { name, user, directory, format } => {
+                let data = Data::open(&directory.data).await?;
+                transfer::transfer(&data.database, name, user).await?;
+                if format.json {
+                    output::json(&serde_json::json!({"name": name, "owner": user}))?;
+                } else {
+                    output::tell(&format!("`{user}` is the only owner of `{name}`"));
+                }
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
