@@ -12,6 +12,7 @@ mod difference;
 pub mod finding;
 pub mod json;
 pub mod limits;
+pub mod log;
 pub mod manifest;
 pub mod name;
 pub mod path;

@@ -130,6 +130,17 @@ impl PublicKey {
         Self::strong(key)
     }
 
+    /// Reads the 32 bytes of RFC 8032.
+    pub fn from_bytes(bytes: &[u8; 32]) -> Result<Self, KeyError> {
+        let key = VerifyingKey::from_bytes(bytes).map_err(|_| KeyError::Public)?;
+        Self::strong(key)
+    }
+
+    /// Writes the 32 bytes of RFC 8032.
+    pub fn to_bytes(&self) -> [u8; 32] {
+        self.key.to_bytes()
+    }
+
     fn strong(key: VerifyingKey) -> Result<Self, KeyError> {
         if key.is_weak() {
             return Err(KeyError::Weak);

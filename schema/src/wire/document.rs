@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{Advisory, KnownLog, View};
 use crate::address::ContentAddress;
 use crate::name::QualifiedName;
 use crate::signature::KeyId;
@@ -25,6 +26,9 @@ pub struct Document {
     /// Versions that were there and were deleted, in order of deletion. Their numbers stay taken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deleted: Vec<DeletedVersion>,
+    /// What is known to be wrong with some of them, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advisories: Vec<Advisory>,
 }
 
 /// A version that an operator deleted: nothing of it is served any more.
@@ -100,6 +104,9 @@ pub struct SignerKey {
     /// for the versions of this document that name it, and for nothing else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked: Option<String>,
+    /// The leaf of that in the registry's log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_index: Option<u64>,
 }
 
 /// Asks for many documents at once.
@@ -109,6 +116,11 @@ pub struct SignerKey {
 pub struct IndexRequest {
     /// At most [`super::MAX_INDEX_NAMES`].
     pub names: Vec<QualifiedName>,
+    /// Asks for views that prove the answer: the logs that the client knows, and a log of which it
+    /// knows nothing by its origin and size 0. Absent where no proofs are wanted; empty asks for
+    /// a view of every log that the registry has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logs: Option<Vec<KnownLog>>,
 }
 
 /// The documents that there are, and the names of which there are none.
@@ -119,6 +131,9 @@ pub struct IndexAnswer {
     pub documents: Vec<Document>,
     /// Names that are not there, or that one may not read.
     pub missing: Vec<QualifiedName>,
+    /// One of each log that speaks for names of the request; absent where none was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub views: Vec<View>,
 }
 
 impl Document {

@@ -3,7 +3,9 @@
 //! A reader takes no notice of fields that it does not know; fields are added, never changed.
 
 mod account;
+mod advisory;
 mod document;
+mod log;
 mod problem;
 mod publish;
 mod search;
@@ -11,8 +13,13 @@ mod search;
 pub use account::{
     AddKey, Key, Keys, MintToken, MintedToken, OwnerChange, Owners, Token, Tokens, WhoAmI,
 };
+pub use advisory::{Advisory, Effect};
 pub use document::{
     DeletedVersion, Document, IndexAnswer, IndexRequest, SignerKey, VersionEntry, Yank, YankRequest,
+};
+pub use log::{
+    Hashes, HashesError, KnownLog, LogInfo, Logs, MAX_PROOFS, ProofsAnswer, ProofsRequest, Proven,
+    ProvenBucket, View,
 };
 pub use problem::Problem;
 pub use publish::{PUBLIC_KEY_HEADER, PublishAnswer};

@@ -30,6 +30,9 @@ pub struct PublishAnswer {
     pub size: u64,
     /// Its leaf in the registry's log, where there is one.
     pub log_index: Option<u64>,
+    /// That its record is in the log: a C2SP tlog-proof whose extra data is the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_proof: Option<String>,
     /// Whether this request made it.
     pub created: bool,
     /// The key that this request registered, where it was the account's first.

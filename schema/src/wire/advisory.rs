@@ -1,0 +1,34 @@
+//! Advisories: what is known to be wrong with versions of a skill.
+
+use serde::{Deserialize, Serialize};
+
+/// What an advisory asks of clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub enum Effect {
+    /// Tell: wherever the version is installed, listed, verified or called.
+    Warn,
+    /// Refuse: it is not installed, restored or called.
+    Forbid,
+}
+
+/// An advisory about versions of the skill in whose document it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Advisory {
+    /// What it is referred to by: `SKA-2026-0001`.
+    pub id: String,
+    /// The versions that it is about: a semver requirement as Cargo reads it, `*` for all. A
+    /// pre-release is covered where its release would be.
+    pub versions: String,
+    /// What it asks of clients.
+    pub effect: Effect,
+    /// What is wrong, in one line.
+    pub summary: String,
+    /// When it was published, RFC 3339 in UTC.
+    pub published: String,
+    /// Its leaf in the registry's log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_index: Option<u64>,
+}
