@@ -252,11 +252,11 @@ fn document(
     let keys = keys
         .into_iter()
         .map(|(id, account, pem, revoked)| {
-            Ok(SignerKey { id: stored(&id)?, account, pem, revoked })
+            Ok(SignerKey { id: stored(&id)?, account, pem, revoked, revoked_index: None })
         })
         .collect::<Answer<_>>()?;
-    let (name, deleted) = (name.clone(), Vec::new());
-    Ok(Document { name, description, private, versions, keys, deleted })
+    let (name, deleted, advisories) = (name.clone(), Vec::new(), Vec::new());
+    Ok(Document { name, description, private, versions, keys, deleted, advisories })
 }
 
 /// Reads a text that the registry has written; anything else in its place is a fault of its own.

@@ -1,6 +1,8 @@
 //! The tree against a second, plainer way to hash it: proofs from tiles, the edge, and what is
 //! refused.
 
+#![expect(clippy::unwrap_used, reason = "a test says where it failed")]
+
 use proptest::prelude::*;
 use skillpkg_schema::log::{
     Edge, Hash, MadeTile, Tile, TileHashes, TilePath, consistency_ranges, empty_root,

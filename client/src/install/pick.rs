@@ -230,6 +230,7 @@ mod tests {
             versions,
             keys: Vec::new(),
             deleted: Vec::new(),
+            advisories: Vec::new(),
         }
     }
 

@@ -442,6 +442,7 @@ mod tests {
             account: "ada".to_owned(),
             pem: key.public().to_pem(),
             revoked: revoked.map(str::to_owned),
+            revoked_index: None,
         });
         Document {
             name: "waitlist".parse().unwrap(),
@@ -450,6 +451,7 @@ mod tests {
             versions: Vec::new(),
             keys: keys.collect(),
             deleted: Vec::new(),
+            advisories: Vec::new(),
         }
     }
 

@@ -105,10 +105,10 @@ impl Registry {
     /// Many documents in one request (or one each [`MAX_INDEX_NAMES`], and in halves where the
     /// documents are too long for one answer).
     pub async fn index(&self, names: &[QualifiedName]) -> Result<IndexAnswer, Error> {
-        let mut all = IndexAnswer { documents: Vec::new(), missing: Vec::new() };
+        let mut all = IndexAnswer { documents: Vec::new(), missing: Vec::new(), views: Vec::new() };
         let mut pending: Vec<&[QualifiedName]> = names.chunks(MAX_INDEX_NAMES).rev().collect();
         while let Some(names) = pending.pop() {
-            let request = IndexRequest { names: names.to_vec() };
+            let request = IndexRequest { names: names.to_vec(), logs: None };
             let url = self.transport.route(&["index"]);
             let ask = Ask::new(Method::POST, url, json(&request)?).repeatable();
             let answer: IndexAnswer = match self.transport.json(ask).await {

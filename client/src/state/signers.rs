@@ -279,8 +279,10 @@ MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
                 account: "ada".to_owned(),
                 pem: String::new(),
                 revoked: revoked.map(str::to_owned),
+                revoked_index: None,
             }],
             deleted: Vec::new(),
+            advisories: Vec::new(),
         };
         let learn = |document: &Document| {
             let known = state.signers().unwrap();

@@ -72,10 +72,13 @@ impl Registry {
                 account: "mallory".to_owned(),
                 pem: key.to_pem(),
                 revoked: None,
+                revoked_index: None,
             }],
             deleted: Vec::new(),
+            advisories: Vec::new(),
         };
-        let answer = IndexAnswer { documents: vec![document], missing: Vec::new() };
+        let answer =
+            IndexAnswer { documents: vec![document], missing: Vec::new(), views: Vec::new() };
         let index = serde_json::to_vec(&answer).unwrap();
         *self.offer.lock().unwrap() = Offer { index, archive: archive.to_owned() };
     }

@@ -112,7 +112,6 @@ pub struct Proven {
     /// Its leaf.
     pub index: u64,
     /// The record, and its salt where the leaf is blinded.
-    #[serde(flatten)]
     pub sealed: Sealed,
     /// Its inclusion proof.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
