@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 use skillpkg_schema::diagnostic::escape_whole;
+use skillpkg_schema::finding::host_commands;
 use skillpkg_schema::tree::Tree as _;
 use skillpkg_schema::{Manifest, SkillPath};
 use skillpkg_store::content::Store;
@@ -187,93 +188,6 @@ pub fn prose_commands(store: &Store, manifest: &Manifest) -> Option<Vec<String>>
     Some(commands_in(&String::from_utf8_lossy(&bytes)))
 }
 
-/// Each `` !`command` `` of a text that is not the end of a word or of code, and the content of each
-/// fence whose info string starts with `!`.
 fn commands_in(text: &str) -> Vec<String> {
-    let mut commands = Vec::new();
-    let mut add = |command: &str| {
-        let command = command.trim();
-        if !command.is_empty() {
-            commands.push(command.to_owned());
-        }
-    };
-    for (position, opening) in text.match_indices("!`") {
-        let before = text.get(..position).and_then(|before| before.chars().next_back());
-        let is_within = |one: char| one.is_alphanumeric() || matches!(one, '_' | '`');
-        if before.is_some_and(is_within) {
-            continue;
-        }
-        let behind = text.get(position + opening.len()..).unwrap_or_default();
-        add(behind.split_once('`').map_or("", |(command, _)| command));
-    }
-    for (position, opening) in text.match_indices("```!") {
-        let line = text.get(position + opening.len()..).and_then(|rest| rest.lines().next());
-        add(line.and_then(|line| line.split_once("```")).map_or("", |(command, _)| command));
-    }
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        let unmarked = unmarked(line);
-        let tick = if unmarked.starts_with('~') { '~' } else { '`' };
-        let info = unmarked.trim_start_matches(tick);
-        let fence = unmarked.len() - info.len();
-        if fence < 3 || !info.trim_start().starts_with('!') {
-            continue;
-        }
-        let ends = |line: &str| {
-            let line = line.trim_matches([' ', '\t', '>']);
-            line.len() >= fence && line.chars().all(|character| character == tick)
-        };
-        let content: Vec<&str> = lines.by_ref().take_while(|line| !ends(line)).collect();
-        add(&content.join("\n"));
-    }
-    commands
-}
-
-/// A line without the marks of quotations and of items of lists before it.
-fn unmarked(line: &str) -> &str {
-    let mut rest = line;
-    loop {
-        let trimmed = rest.trim_start_matches([' ', '\t', '>']);
-        let digits = trimmed.trim_start_matches(|character: char| character.is_ascii_digit());
-        let marks: &[&str] =
-            if digits.len() < trimmed.len() { &[". ", ") "] } else { &["- ", "* ", "+ "] };
-        match marks.iter().find_map(|mark| digits.strip_prefix(mark)) {
-            Some(after) => rest = after,
-            None => return trimmed,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_host_runs_when_it_reads_the_prose_is_found() {
-        for (text, commands) in [
-            ("Changes: !`git diff`\n", vec!["git diff"]),
-            ("!`a` and (!`b`)\n- !`c\nd`", vec!["a", "b", "c\nd"]),
-            ("```!\nid\nls -l\n```\nprose", vec!["id\nls -l"]),
-            ("  > ````  ! sh\n> id\n```\n````\nprose", vec!["> id\n```"]),
-            ("```!\nid", vec!["id"]),
-            ("- ```!\n  id\n  ```\nprose", vec!["id"]),
-            ("1. > * ```!\nid\n```", vec!["id"]),
-            ("~~~!\nid\n```\n~~~\nprose", vec!["id\n```"]),
-            ("Text ```!inline``` x.", vec!["inline"]),
-            ("Use `println!` and `vec!` here, done!`", vec![]),
-            ("Wow!`code` and !` ` and !``x``", vec![]),
-            ("```sh\n! id\n```", vec![]),
-        ] {
-            assert_eq!(commands_in(text), commands, "{text:?}");
-        }
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn no_text_is_too_odd(text in "[!`\\n> a\u{e9}]{0,60}") {
-            for command in commands_in(&text) {
-                proptest::prop_assert!(!command.trim().is_empty());
-            }
-        }
-    }
+    host_commands(text).into_iter().map(|(_, command)| command).collect()
 }

@@ -5,7 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::kind::FindingKind;
-use crate::diagnostic::escape;
+use crate::diagnostic::{Diagnostic, escape};
+use crate::skill::HIDDEN_CHARACTER;
 
 /// One thing in a skill's files that is worth an eye, and where.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -39,6 +40,39 @@ impl fmt::Display for Finding {
             Some(excerpt) => write!(f, ": `{}`", escape(excerpt)),
             None => Ok(()),
         }
+    }
+}
+
+impl Finding {
+    /// The finding as a warning for its author; [`None`] for the kinds that are errors to whoever
+    /// packs, and told as such.
+    pub fn warning(&self) -> Option<Diagnostic> {
+        let (code, hint) = match self.kind {
+            FindingKind::HiddenText | FindingKind::Bidirectional | FindingKind::Secret => {
+                return None;
+            }
+            FindingKind::UnseenCharacter => {
+                (HIDDEN_CHARACTER, "take it out: a model reads it all the same")
+            }
+            FindingKind::HtmlComment | FindingKind::HiddenMarkup => {
+                ("hidden_text", "write it as prose, or take it out")
+            }
+            FindingKind::FetchAndRun => {
+                ("fetch_and_run", "pack the script with the skill, or name a program to install")
+            }
+            FindingKind::HostCommand => (
+                "host_command",
+                "make it a tool or a script, which nobody runs unasked; whoever installs the \
+                 skill is shown it",
+            ),
+        };
+        let message = match &self.excerpt {
+            Some(excerpt) => format!("{}: `{excerpt}`", self.message),
+            None => self.message.clone(),
+        };
+        let (line, column) = (self.line, self.column);
+        let warning = Diagnostic::warning(code, message).in_file(self.file.as_str());
+        Some(Diagnostic { line, column, ..warning.with_hint(hint) })
     }
 }
 

@@ -46,6 +46,11 @@ pub(super) fn check(body: &str, first_line: usize) -> Result<(), Diagnostic> {
     Ok(())
 }
 
+/// Whether a text of Markdown is one that [`check`] refuses.
+pub(crate) fn is_too_marked(text: &str) -> bool {
+    check(text, 1).is_err()
+}
+
 /// How many quotes and items of lists the line starts with, one more than allowed at most.
 fn nesting(line: &str) -> usize {
     let mut rest = line.trim_start_matches([' ', '\t']);

@@ -5,7 +5,9 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use super::fence::Lines;
 use super::report::{Place, Report};
-use crate::diagnostic::{Diagnostic, is_unprintable};
+use super::unseen;
+use crate::diagnostic::Diagnostic;
+use crate::finding;
 
 /// The code of what is told about characters that are not seen: a warning of each line that holds
 /// some, and an error by [`super::hidden_text`] where they can only be there to hide text.
@@ -15,10 +17,6 @@ pub const HIDDEN_CHARACTER: &str = "hidden_character";
 const MAX_REFERENCES: usize = 500;
 /// Most pieces of HTML that are told of.
 const MAX_HIDDEN_TEXTS: usize = 100;
-/// Programs that run what is piped into them.
-const INTERPRETERS: [&str; 12] = [
-    "sh", "bash", "zsh", "dash", "ksh", "fish", "python", "python3", "node", "perl", "ruby", "iex",
-];
 
 /// A link or an image that refers to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +33,7 @@ pub(super) fn warn_of_hidden_characters(text: &str, report: &mut Report<'_>) {
             continue;
         }
         let characters: Vec<char> = line.chars().collect();
-        let mut hidden = (0..characters.len()).filter(|&at| is_hidden(&characters, at));
+        let mut hidden = (0..characters.len()).filter(|&at| unseen::is_stray(&characters, at));
         let Some(first) = hidden.next() else { continue };
         let code = characters.get(first).map_or(0, |character| u32::from(*character));
         let further = match hidden.count() {
@@ -53,33 +51,6 @@ pub(super) fn warn_of_hidden_characters(text: &str, report: &mut Report<'_>) {
     }
 }
 
-/// Whether the character at `at` is one that is not seen, and does nothing to its neighbours that
-/// writing needs.
-fn is_hidden(line: &[char], at: usize) -> bool {
-    let Some(&character) = line.get(at) else { return false };
-    let before = at.checked_sub(1).and_then(|at| line.get(at)).copied().unwrap_or(' ');
-    let after = line.get(at + 1).copied().unwrap_or(' ');
-    let is_visible = |character: char| !character.is_whitespace() && !is_unprintable(character);
-    match character {
-        '\t' | '\r' | '\u{ad}' | '\u{200e}' | '\u{200f}' => false,
-        // The form of one emoji; payloads string many together.
-        '\u{fe00}'..='\u{fe0f}' => !is_visible(before),
-        // A joiner between the parts of an emoji, or between letters of scripts that join.
-        '\u{200c}' | '\u{200d}' => {
-            let joins = |c: char| !c.is_ascii() && (is_visible(c) || c == '\u{fe0f}');
-            !(joins(before) && joins(after))
-        }
-        // The letters of a flag of a region behind a black flag.
-        '\u{e0020}'..='\u{e007f}' => {
-            let is_tag = |c: &&char| ('\u{e0020}'..='\u{e007f}').contains(*c);
-            let run = line.iter().take(at).rev().take(7).take_while(is_tag).count();
-            let base = at.checked_sub(run + 1).and_then(|at| line.get(at));
-            run > 6 || base != Some(&'\u{1f3f4}')
-        }
-        _ => is_unprintable(character),
-    }
-}
-
 /// Tells of what the body hides in HTML or fetches and runs; answers with the files it refers to.
 pub(super) fn examine(body: &str, first_line: usize, report: &mut Report<'_>) -> Vec<Reference> {
     let lines = Lines::new(body);
@@ -87,35 +58,29 @@ pub(super) fn examine(body: &str, first_line: usize, report: &mut Report<'_>) ->
         let place = lines.place(offset);
         Place { line: place.line + first_line - 1, ..place }
     };
-    for (at, line) in body.split('\n').enumerate() {
-        if fetches_and_runs(line) {
-            report.at(
-                Place { line: at + first_line, column: 1 },
-                Diagnostic::warning(
-                    "fetch_and_run",
-                    "the line runs what it fetches from elsewhere, which no review has seen",
-                )
-                .with_hint("pack the script with the skill, or name a program to install"),
-            );
-        }
+    for (offset, _) in finding::fetched_and_run(body, true) {
+        report.at(
+            place(offset),
+            Diagnostic::warning(
+                "fetch_and_run",
+                "the line runs what it fetches from elsewhere, which no review has seen",
+            )
+            .with_hint("pack the script with the skill, or name a program to install"),
+        );
+    }
+    for hidden in finding::hidden_in_markdown(body).into_iter().take(MAX_HIDDEN_TEXTS) {
+        report.at(
+            place(hidden.offset),
+            Diagnostic::warning(
+                "hidden_text",
+                "HTML hides text here from whoever sees the page; a model reads it",
+            )
+            .with_hint("write it as prose, or take it out"),
+        );
     }
     let mut references = Vec::new();
-    let mut hidden_texts = 0;
     for (event, range) in Parser::new_ext(body, Options::empty()).into_offset_iter() {
         match event {
-            Event::Html(html) | Event::InlineHtml(html)
-                if hidden_texts < MAX_HIDDEN_TEXTS && hides(&html) =>
-            {
-                hidden_texts += 1;
-                report.at(
-                    place(range.start),
-                    Diagnostic::warning(
-                        "hidden_text",
-                        "HTML hides text here from whoever sees the page; a model reads it",
-                    )
-                    .with_hint("write it as prose, or take it out"),
-                );
-            }
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. })
                 if references.len() < MAX_REFERENCES =>
             {
@@ -127,37 +92,6 @@ pub(super) fn examine(body: &str, first_line: usize, report: &mut Report<'_>) ->
         }
     }
     references
-}
-
-fn hides(html: &str) -> bool {
-    let html = html.to_ascii_lowercase();
-    let style = html.replace(' ', "");
-    html.contains("<!--")
-        || style.contains("display:none")
-        || style.contains("visibility:hidden")
-        || [" hidden>", " hidden ", " hidden=", " hidden/"].iter().any(|word| html.contains(word))
-}
-
-/// Whether a line pipes what it fetches into an interpreter, or evaluates it.
-fn fetches_and_runs(line: &str) -> bool {
-    let line = line.to_ascii_lowercase();
-    let fetchers = ["curl ", "wget ", "iwr ", "invoke-webrequest "];
-    let Some(fetch) = fetchers.iter().filter_map(|fetcher| line.find(fetcher)).min() else {
-        return false;
-    };
-    let (before, after) = line.split_at(fetch);
-    let is_piped = after.split('|').skip(1).any(|command| {
-        let mut words = command.split_ascii_whitespace().filter(|word| *word != "sudo");
-        let program =
-            words.next().unwrap_or_default().trim_matches(['`', '"', '\'', ')', '.', ',']);
-        INTERPRETERS.contains(&program.rsplit('/').next().unwrap_or(program))
-    });
-    let before = before.trim_end_matches(['"', '\'']);
-    is_piped
-        || before.ends_with("<(")
-        || ["sh -c \"$(", "sh -c '$(", "sh -c $(", "eval \"$(", "eval $(", "iex (", "iex("]
-            .iter()
-            .any(|start| before.ends_with(start))
 }
 
 /// The file that a link refers to; [`None`] where it is none of the skill's.

@@ -8,17 +8,14 @@
 use std::io;
 
 use super::content::HIDDEN_CHARACTER;
-use crate::diagnostic::{Diagnostic, is_unprintable};
+use super::unseen;
+use crate::diagnostic::Diagnostic;
 use crate::limits::MAX_SKILL_FILE_BYTES;
 use crate::path::SkillPath;
 use crate::tree::{Entry, Tree};
 
 /// Longest file that is looked into: a model is shown no longer one at once.
 const MAX_BYTES: u64 = MAX_SKILL_FILE_BYTES;
-/// Most unseen characters close together that serve nothing.
-const MOST_IDLE: usize = 8;
-/// Most seen characters between two that are close together.
-const MOST_BETWEEN: usize = 2;
 /// Most files that are told of.
 const MOST_TOLD: usize = 50;
 
@@ -51,7 +48,7 @@ fn find(text: &str) -> Option<Diagnostic> {
     if text.is_ascii() {
         return None;
     }
-    let draws = text.contains(|c| matches!(c, '\u{2801}'..='\u{28ff}'));
+    let draws = unseen::draws(text);
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     text.split('\n').enumerate().filter(|(_, line)| !line.is_ascii()).find_map(|(at, line)| {
         let line: Vec<char> = line.chars().collect();
@@ -68,103 +65,9 @@ fn find(text: &str) -> Option<Diagnostic> {
 
 /// Where something is hidden and what; `draws` where the file has pictures made of Braille dots.
 fn find_in_line(line: &[char], draws: bool) -> Option<(usize, &'static str)> {
-    // The first and the last of the idle ones close together, and how many there are.
-    let mut idle: Option<(usize, usize, usize)> = None;
-    let mut at = 0;
-    while let Some(&character) = line.get(at) {
-        match character {
-            '\u{1f3f4}' => at += flag_letters(line.get(at + 1..).unwrap_or_default()),
-            '\u{e0000}'..='\u{e007f}' => {
-                return Some((at, "tag letters outside a flag, which no reader sees"));
-            }
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
-                return Some((at, "marks that show text in another order than it is read in"));
-            }
-            '\u{2800}' if draws => {}
-            _ if is_unseen(character) && !serves(line, at) => {
-                let (first, count) = match idle {
-                    Some((first, last, count)) if at - last <= MOST_BETWEEN + 1 => {
-                        (first, count + 1)
-                    }
-                    _ => (at, 1),
-                };
-                if count > MOST_IDLE {
-                    return Some((first, "many characters close together that no reader sees"));
-                }
-                idle = Some((first, at, count));
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    None
-}
-
-/// The length of the rest of the flag of a region: up to six letters, and the end of them.
-fn flag_letters(behind: &[char]) -> usize {
-    let is_letter = |c: &&char| matches!(c, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}');
-    let letters = behind.iter().take(7).take_while(is_letter).count();
-    match behind.get(letters) {
-        Some('\u{e007f}') if (1..=6).contains(&letters) => letters + 1,
-        _ => 0,
-    }
-}
-
-fn is_unseen(character: char) -> bool {
-    character == '\u{2800}' || (is_unprintable(character) && !character.is_control())
-}
-
-/// Whether the unseen character at `at` does to its neighbours what writing needs.
-fn serves(line: &[char], at: usize) -> bool {
-    let Some(&character) = line.get(at) else { return false };
-    let before = at.checked_sub(1).and_then(|at| line.get(at)).copied().unwrap_or(' ');
-    let after = line.get(at + 1).copied().unwrap_or(' ');
-    match character {
-        // The form of an emoji, and of a key's cap.
-        '\u{fe0e}' | '\u{fe0f}' => {
-            is_symbol(before) || (after == '\u{20e3}' && matches!(before, '0'..='9' | '#' | '*'))
-        }
-        '\u{200c}' | '\u{200d}' => {
-            (joins_letters(before) && joins_letters(after))
-                || (joins_symbols(before) && is_symbol(after))
-        }
-        '\u{180b}'..='\u{180f}' => matches!(before, '\u{1800}'..='\u{18af}'),
-        // The end of a word, in scripts that put no space there.
-        '\u{200b}' => writes_no_spaces(before) && writes_no_spaces(after),
-        // The place of a part of a Korean syllable.
-        '\u{115f}' | '\u{1160}' => {
-            let is_part = |c| matches!(c, '\u{1100}'..='\u{115e}' | '\u{1161}'..='\u{11ff}');
-            is_part(before) || is_part(after)
-        }
-        _ => false,
-    }
-}
-
-/// Emoji, arrows, signs.
-fn is_symbol(character: char) -> bool {
-    matches!(character,
-        '©' | '®' | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{20a0}'..='\u{27ff}'
-        | '\u{2900}'..='\u{2bff}' | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}'
-        | '\u{1f000}'..='\u{1faff}')
-}
-
-/// What an emoji ends with before a joiner.
-fn joins_symbols(character: char) -> bool {
-    is_symbol(character) || matches!(character, '\u{fe0f}' | '\u{e007f}')
-}
-
-/// Letters and marks of scripts whose letters join: Arabic and its kin, those of India, of
-/// South-East Asia, of Mongolia.
-fn joins_letters(character: char) -> bool {
-    let is_of_script = matches!(character,
-        '\u{600}'..='\u{1cff}' | '\u{a800}'..='\u{abff}' | '\u{fb50}'..='\u{fdff}'
-        | '\u{fe70}'..='\u{fefc}' | '\u{10a00}'..='\u{11fff}' | '\u{1e900}'..='\u{1e95f}');
-    let is_other = matches!(character, '\u{10a0}'..='\u{16ff}');
-    is_of_script && !is_other && !is_unseen(character)
-}
-
-fn writes_no_spaces(character: char) -> bool {
-    matches!(character, '\u{e00}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{1950}'..='\u{19df}')
+    let turns = unseen::turns(line)
+        .map(|at| (at, "marks that show text in another order than it is read in"));
+    turns.into_iter().chain(unseen::hides(line, draws)).min_by_key(|(at, _)| *at)
 }
 
 #[cfg(test)]

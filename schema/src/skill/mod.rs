@@ -33,8 +33,10 @@ mod schema;
 mod shell;
 mod template;
 mod tool;
+pub(crate) mod unseen;
 mod yaml;
 
+pub(crate) use bounds::is_too_marked;
 pub use compile::{CatalogueEntry, compile, compile_with};
 pub use content::HIDDEN_CHARACTER;
 pub use hidden::hidden_text;

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use skillpkg_schema::address::{Digests, Hasher};
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::finding::secret::{self, SCANNED_BYTES, Secret};
+use skillpkg_schema::finding::{self, Findings};
 use skillpkg_schema::limits::{MAX_SKILL_FILE_BYTES, MAX_UNPACKED_BYTES};
 use skillpkg_schema::manifest::{Derived, FileEntry, derive};
 use skillpkg_schema::signature::{Envelope, SigningKey, sign_release};
@@ -17,7 +19,7 @@ use skillpkg_schema::{
 use super::choose::{cannot_read, choose};
 use super::chosen_tree::ChosenTree;
 use super::identity::identity;
-use super::secrets::{self, Finding, SCANNED_BYTES};
+use super::secrets;
 use crate::archive::{self, ArchiveError};
 
 const PIECE_BYTES: usize = 64 * 1024;
@@ -37,6 +39,7 @@ pub struct PackOptions {
 #[derive(Debug)]
 pub struct Packing {
     derived: Derived,
+    findings: Findings,
     tree: DirectoryTree,
 }
 
@@ -51,8 +54,8 @@ impl Packing {
             Diagnostic::error("file_unreadable", format!("`{shown}` cannot be read: {error}"))
                 .with_hint("name the directory in which the skill's `SKILL.md` lies")
         })?;
-        let derived = plan(&tree, options)?;
-        Ok(Self { derived, tree })
+        let (derived, findings) = plan(&tree, options)?;
+        Ok(Self { derived, findings, tree })
     }
 
     /// The manifest.
@@ -68,6 +71,12 @@ impl Packing {
     /// What is worth telling, though nothing is refused for it.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.derived.warnings
+    }
+
+    /// What is worth an eye in the files: what whoever installs the skill is shown. The warnings
+    /// tell of it too.
+    pub fn findings(&self) -> &Findings {
+        &self.findings
     }
 
     /// The signature over the manifest by each of `keys`.
@@ -92,7 +101,7 @@ impl Packing {
     }
 }
 
-fn plan(tree: &dyn Tree, options: &PackOptions) -> Result<Derived, Faults> {
+fn plan(tree: &dyn Tree, options: &PackOptions) -> Result<(Derived, Findings), Faults> {
     let file = skill::parse(&skill_file(tree)?, SkillPath::skill_file().as_str())?;
     let is_whole_directory = file.includes.is_none() && file.dialect == Dialect::Agent;
     // Where the files are named one by one, the skill tells best what is wrong with them.
@@ -104,8 +113,9 @@ fn plan(tree: &dyn Tree, options: &PackOptions) -> Result<Derived, Faults> {
     let mut files = Vec::with_capacity(chosen.len());
     let mut room = MAX_UNPACKED_BYTES;
     for (path, mode) in chosen {
-        let (digests, findings) = examine(tree, &path, &mut room)?;
-        diagnostics.extend(findings.iter().map(|one| one.diagnostic(&path, options.allow_secrets)));
+        let (digests, found) = examine(tree, &path, &mut room)?;
+        let allowed = options.allow_secrets;
+        diagnostics.extend(found.iter().map(|one| secrets::diagnostic(one, &path, allowed)));
         files.push(FileEntry::new(path, mode, digests));
     }
     let hidden = skill::hidden_text(tree, files.iter().map(|file| &file.path));
@@ -121,8 +131,11 @@ fn plan(tree: &dyn Tree, options: &PackOptions) -> Result<Derived, Faults> {
             derived.warnings.push(warning);
         }
     }
+    let findings = finding::find(tree, files.iter().map(|file| &file.path))
+        .map_err(|error| cannot_read("SKILL.md", &error))?;
+    findings.add_warnings(&mut derived.warnings);
     readable(&derived.manifest)?;
-    Ok(derived)
+    Ok((derived, findings))
 }
 
 /// Refuses a manifest that would not be read again: one over a bound.
@@ -160,7 +173,7 @@ fn examine(
     tree: &dyn Tree,
     path: &SkillPath,
     room: &mut u64,
-) -> Result<(Digests, Vec<Finding>), Faults> {
+) -> Result<(Digests, Vec<Secret>), Faults> {
     let unreadable = |error: io::Error| Faults::from(cannot_read(path.as_str(), &error));
     let mut content = tree.open(path.as_str()).map_err(unreadable)?;
     let mut hasher = Hasher::new();
@@ -178,7 +191,7 @@ fn examine(
         let wanted = SCANNED_BYTES.saturating_sub(start.len()).min(read);
         start.extend_from_slice(&piece[..wanted]);
     }
-    Ok((hasher.finish(), secrets::find(path, &start)))
+    Ok((hasher.finish(), secret::find(path, &start)))
 }
 
 fn too_large() -> Faults {

@@ -1,0 +1,79 @@
+//! All findings of a skill.
+
+use std::io::{self, Read as _};
+
+use super::findings::{Findings, Sink};
+use super::kind::FindingKind;
+use super::text::Text;
+use super::{characters, fetch, host, markup, secret};
+use crate::limits::MAX_SKILL_FILE_BYTES;
+use crate::path::SkillPath;
+use crate::tree::{Entry, Tree};
+
+/// Longest text that is looked into whole: a model is shown no longer one at once.
+const MAX_BYTES: usize = 1024 * 1024;
+const _: () =
+    assert!(MAX_BYTES as u64 == MAX_SKILL_FILE_BYTES && MAX_BYTES == secret::SCANNED_BYTES);
+/// Most bytes of all files together that are looked into.
+const MAX_ALL_BYTES: u64 = 128 * 1024 * 1024;
+/// Ends of names of files that are read as Markdown, in lower case.
+const MARKDOWN_ENDS: [&str; 5] = [".md", ".markdown", ".mdx", ".mdc", ".mkd"];
+
+/// Looks into each of `files` of a skill; what is no regular file of `tree` is passed over.
+///
+/// The first MiB of each file is looked at: for secrets where it holds no NUL, and for all else
+/// where the file is no longer and UTF-8. A longer text is counted as not looked into whole, and so
+/// is what comes after 128 MiB in all. Time grows with the length of the files; memory is needed for
+/// one of them, and for at most 400 findings.
+pub fn find<'p>(
+    tree: &dyn Tree,
+    files: impl IntoIterator<Item = &'p SkillPath>,
+) -> io::Result<Findings> {
+    let mut findings = Findings::default();
+    let mut room = MAX_ALL_BYTES;
+    for path in files {
+        let Some(Entry::File { .. }) = tree.entry(path.as_str())? else { continue };
+        let most = (MAX_BYTES as u64 + 1).min(room);
+        let mut bytes = Vec::new();
+        tree.open(path.as_str())?.take(most).read_to_end(&mut bytes)?;
+        room -= bytes.len() as u64;
+        let is_whole = bytes.len() <= MAX_BYTES && room > 0;
+        bytes.truncate(MAX_BYTES);
+        in_file(path, &bytes, is_whole, &mut findings);
+    }
+    findings.sort();
+    Ok(findings)
+}
+
+fn in_file(path: &SkillPath, bytes: &[u8], is_whole: bool, findings: &mut Findings) {
+    let is_binary = bytes.contains(&0);
+    if !is_whole && !is_binary {
+        findings.add_unread();
+    }
+    let mut sink = Sink::new(findings, path.as_str());
+    for secret in secret::find(path, bytes) {
+        let message = format!("what looks like {}", secret.what);
+        sink.unshown(FindingKind::Secret, secret.line, &message);
+    }
+    if is_binary || !is_whole {
+        return;
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let text = Text::new(text);
+    let is_skill_file = *path == SkillPath::skill_file();
+    let name = path.file_name().to_ascii_lowercase();
+    let is_markdown = MARKDOWN_ENDS.iter().any(|end| name.ends_with(end));
+    characters::find(&text, is_markdown, &mut sink);
+    if is_markdown {
+        for hidden in markup::hidden_in_markdown(text.whole()) {
+            let end = if text.is_comment_at(hidden.offset) { "-->" } else { "\n" };
+            sink.until(&text, hidden.kind, hidden.offset, end, hidden.message);
+        }
+    }
+    for (offset, message) in fetch::fetched_and_run(text.whole(), is_markdown) {
+        sink.at(&text, FindingKind::FetchAndRun, offset, message);
+    }
+    if is_skill_file {
+        host::find(&text, &mut sink);
+    }
+}
