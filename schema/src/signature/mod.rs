@@ -1,8 +1,9 @@
-//! Signatures: Ed25519 keys as PEM, DSSE envelopes, and the statement that binds a version's name
-//! to its manifest.
+//! Signatures: Ed25519 keys as PEM, DSSE envelopes, the statement that binds a version's name to its
+//! manifest, and the one that shows that an account holds a key.
 
 mod envelope;
 mod key;
+pub mod key_proof;
 mod release;
 
 pub use envelope::{Envelope, EnvelopeError, EnvelopeSignature};
