@@ -2,7 +2,7 @@
 //! vouch for.
 
 use serde::{Deserialize, Serialize};
-use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::diagnostic::{escape, escape_whole};
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::wire::{Document, SignerKey};
 use skillpkg_schema::{ContentAddress, QualifiedName};
@@ -20,6 +20,9 @@ pub(crate) struct Revocation {
     pub(crate) account: String,
     /// When, as the registry writes it.
     pub(crate) when: String,
+    /// Why, in the account's words, where it said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
     /// The snapshots that the document lists as signed with the key.
     listed: Vec<ContentAddress>,
 }
@@ -32,6 +35,7 @@ impl Revocation {
             key: signer.id,
             account: signer.account.clone(),
             when: when.clone(),
+            why: signer.reason.clone(),
             listed: listed.map(|entry| entry.address).collect(),
         })
     }
@@ -64,7 +68,9 @@ impl Revocation {
     pub(crate) fn reason(&self) -> String {
         let (key, account) = (self.key.short(), escape(&self.account));
         let when = escape(&self.when);
-        format!("it is signed with key {key} of `{account}`, which was revoked on {when}")
+        let why = self.why.as_deref().map(|why| format!(" (\"{}\")", escape_whole(why)));
+        let why = why.unwrap_or_default();
+        format!("it is signed with key {key} of `{account}`, which was revoked on {when}{why}")
     }
 }
 

@@ -49,6 +49,7 @@ pub const TABLE: &[Row] = &[
     row(Method::GET, "/healthz", Need::Nothing),
     row(Method::GET, "/readyz", Need::Nothing),
     row(Method::GET, "/openapi.json", Need::Nothing),
+    row(Method::GET, "/v1/registry", Need::Nothing),
     row(Method::GET, "/v1/skills/{scope}/{name}", Need::Read),
     row(Method::POST, "/v1/index", Need::Read),
     row(Method::GET, "/v1/search", Need::Read),

@@ -112,6 +112,7 @@ impl Database {
 const SCHEMA: &[(i64, &str, &str)] = &[
     (1, "core", include_str!("../../migrations/sqlite/0001_core.sql")),
     (4, "names", include_str!("../../migrations/sqlite/0004_names.sql")),
+    (5, "owners", include_str!("../../migrations/sqlite/0005_owners.sql")),
 ];
 
 fn migrations() -> Vec<Migration> {

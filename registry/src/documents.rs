@@ -118,8 +118,8 @@ pub fn etag(text: &str) -> Answer<HeaderValue> {
     HeaderValue::try_from(format!("\"{text}\"")).map_err(|error| Refusal::internal(&error))
 }
 
-/// A key's id, its account, the public key, and when it was revoked.
-type KeyRow = (String, String, String, Option<String>);
+/// A key's id, its account, the public key, when it was revoked, and why.
+type KeyRow = (String, String, String, Option<String>, Option<String>);
 
 /// Version, address, reason, and when it was deleted.
 type DeletedRow = (String, String, String, String);
@@ -189,14 +189,20 @@ async fn load(
     .bind(skill)
     .fetch_all(&mut *read)
     .await?;
-    let keys: Vec<KeyRow> = sqlx::query_as(
-        "SELECT DISTINCT k.id, a.name, k.pem, k.revoked FROM keys k JOIN accounts a ON a.id = k.account_id
-         JOIN version_keys vk ON vk.key_id = k.id JOIN versions v ON v.id = vk.version_id
-         WHERE v.skill_id = $1 ORDER BY k.id",
+    // Under a registration that was taken over a key is still the account's that published with it,
+    // which is told before the one that has it now.
+    let mut keys: Vec<KeyRow> = sqlx::query_as(
+        "SELECT DISTINCT k.id, a.name, k.pem, coalesce(f.revoked, k.revoked) AS revoked,
+         coalesce(f.revoke_reason, k.revoke_reason) AS reason, f.key_id IS NULL AS present
+         FROM keys k JOIN version_keys vk ON vk.key_id = k.id JOIN versions v ON v.id = vk.version_id
+         LEFT JOIN former_keys f ON f.key_id = k.id AND f.account_id = v.publisher_id
+         JOIN accounts a ON a.id = coalesce(f.account_id, k.account_id)
+         WHERE v.skill_id = $1 ORDER BY k.id, present, f.revoked, a.name",
     )
     .bind(skill)
     .fetch_all(&mut *read)
     .await?;
+    keys.dedup_by(|later, first| later.0 == first.0);
     let deleted: Vec<DeletedRow> = sqlx::query_as(
         "SELECT version, address, reason, deleted FROM deleted_versions WHERE skill_id = $1
          ORDER BY id",
@@ -251,8 +257,8 @@ fn document(
     }
     let keys = keys
         .into_iter()
-        .map(|(id, account, pem, revoked)| {
-            Ok(SignerKey { id: stored(&id)?, account, pem, revoked, revoked_index: None })
+        .map(|(id, account, pem, revoked, reason)| {
+            Ok(SignerKey { id: stored(&id)?, account, pem, revoked, revoked_index: None, reason })
         })
         .collect::<Answer<_>>()?;
     let (name, deleted, advisories) = (name.clone(), Vec::new(), Vec::new());

@@ -20,6 +20,8 @@ pub enum Kind {
     TokenRevoked,
     /// A signing key was registered.
     KeyAdded,
+    /// The account of a signing key has shown that it holds it.
+    KeyProven,
     /// A signing key was revoked.
     KeyRevoked,
     /// A version was published.
@@ -49,6 +51,7 @@ impl Kind {
             Self::TokenMinted => "token_minted",
             Self::TokenRevoked => "token_revoked",
             Self::KeyAdded => "key_added",
+            Self::KeyProven => "key_proven",
             Self::KeyRevoked => "key_revoked",
             Self::Published => "published",
             Self::Yanked => "yanked",
@@ -62,6 +65,8 @@ impl Kind {
 }
 
 /// Records a change in the transaction that makes it; `account` is [`None`] for an operator.
+///
+/// Where the change is about an account, `detail` starts with its name; a space ends it.
 pub async fn record(
     write: &mut Write,
     account: Option<i64>,

@@ -16,6 +16,7 @@ pub mod database;
 pub mod documents;
 pub mod events;
 pub mod grant;
+pub mod identity;
 pub mod names;
 pub mod problem;
 pub mod random;

@@ -63,6 +63,8 @@ codes! {
     KeyNotRegistered = "key_not_registered", FORBIDDEN, "The signing key is not the account's";
     /// Signed by a key that the account has revoked.
     KeyRevoked = "key_revoked", FORBIDDEN, "The signing key is revoked";
+    /// A key of which nothing shows that the account holds it.
+    KeyUnproven = "key_unproven", FORBIDDEN, "Nothing shows that the account holds the key";
     /// Nothing is there, or nothing that the caller may read.
     NotFound = "not_found", NOT_FOUND, "Not found";
     /// The path takes other methods.

@@ -8,7 +8,7 @@ use skillpkg::{Error, Kind, keys};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::wire::Key;
 
-use crate::commands::account;
+use crate::commands::{account, reason};
 use crate::context::Context;
 
 /// Tell the signing keys there are, and which the account has.
@@ -25,10 +25,13 @@ pub(crate) enum Action {
     /// Tell the keys on this machine and those that the account has
     #[command(after_help = "Example: skillpkg keys list --json")]
     List,
-    /// Register a public key with the account; the default key's where no file is given
-    #[command(after_help = "Example: skillpkg keys add laptop.pem")]
+    /// Register a key with the account, and show that you hold it; the default key where no file
+    /// is given
+    #[command(after_help = "Example: skillpkg keys add laptop.pem
+
+The key signs that the account holds it, at this registry and no other.")]
     Add {
-        /// A PEM file of a private or a public key
+        /// A PEM file of a private key, which stays where it is
         file: Option<PathBuf>,
     },
     /// Write the public key that this machine signs with, to give to others
@@ -52,11 +55,16 @@ Compare the id that it prints with the one that the author tells you.")]
         /// The key's id, or enough of its first digits
         id: String,
     },
-    /// Revoke a key of the account
-    #[command(after_help = "Example: skillpkg keys revoke 3b6a27bcceb6a42d")]
+    /// Revoke a key of the account, for good
+    #[command(
+        after_help = "Example: skillpkg keys revoke 3b6a27bcceb6a42d --reason \"laptop lost\""
+    )]
     Revoke {
         /// The key's id, or enough of its first digits
         id: String,
+        /// Why, for those who have something that it signed
+        #[arg(long)]
+        reason: Option<String>,
     },
 }
 
@@ -68,7 +76,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         Action::Export { output } => export(context, output.as_deref()),
         Action::Trust { file } => trust(context, &file),
         Action::Distrust { id } => distrust(context, &id),
-        Action::Revoke { id } => revoke(context, &id).await,
+        Action::Revoke { id, reason } => revoke(context, &id, reason.as_deref()).await,
     }
 }
 
@@ -149,22 +157,37 @@ fn signs(key: &keys::LocalKey, account: Option<&[Key]>) -> &'static str {
 }
 
 fn account_line(key: &Key) -> String {
-    let revoked = key.revoked.as_deref().map(|when| format!("  revoked {}", escape(when)));
-    format!("  {}  added {}{}", key.id, escape(&key.added), revoked.unwrap_or_default())
+    let reason = key.reason.as_deref().map(|reason| format!(": {}", escape(reason)));
+    let state = match key.revoked.as_deref() {
+        Some(when) => format!("  revoked {}{}", escape(when), reason.unwrap_or_default()),
+        None if key.proven => String::new(),
+        None => "  (never shown to be held: `skillpkg keys add` with its file does)".to_owned(),
+    };
+    format!("  {}  added {}{state}", key.id, escape(&key.added))
 }
 
 async fn add(context: &Context, file: Option<PathBuf>) -> Result<u8, Error> {
-    let public = match file {
-        Some(file) => keys::public_key(&file)?,
-        None => keys::signing_key(&context.settings)?.public(),
+    let signing = match file {
+        Some(file) => keys::private_key(&file)?,
+        None => keys::signing_key(&context.settings)?,
     };
     let registry = account::registry_with_token(context)?;
     let before = registry.keys().await?.keys;
-    let key = registry.add_key(&public).await?;
-    let told = if before.iter().any(|known| known.id == key.id) {
-        format!("Key {} was registered with the account already: nothing changed.", key.id)
-    } else {
-        format!("Registered key {} with the account.", key.id)
+    let proof = keys::proof::make(&registry, &signing).await?;
+    let key = registry.add_key(&signing.public(), &proof.envelope).await?;
+    let told = match before.iter().find(|known| known.id == key.id) {
+        Some(known) if known.proven => {
+            format!("Key {} was registered with the account already: nothing changed.", key.id)
+        }
+        known => {
+            let (account, registry) = (escape(&proof.account), escape(&proof.registry));
+            let done = if known.is_some() {
+                "was registered already; now it is shown that the account holds it"
+            } else {
+                "is registered"
+            };
+            format!("Key {} {done}: account `{account}` at the registry {registry}.", key.id)
+        }
     };
     context.output.talk(&told);
     context.output.json(&key)?;
@@ -212,10 +235,11 @@ fn distrust(context: &Context, digits: &str) -> Result<u8, Error> {
     Ok(0)
 }
 
-async fn revoke(context: &Context, id: &str) -> Result<u8, Error> {
+async fn revoke(context: &Context, id: &str, reason: Option<&str>) -> Result<u8, Error> {
+    let reason = reason.map(reason::read).transpose()?;
     let registry = account::registry_with_token(context)?;
     let key = find(&registry, id).await?;
-    registry.revoke_key(&key.id).await?;
+    registry.revoke_key(&key.id, reason).await?;
     context.output.talk(&format!("Revoked key {}: nothing it signs from now on is taken.", key.id));
     let left = registry.keys().await?.keys;
     if left.iter().all(|key| key.revoked.is_some()) {
@@ -231,7 +255,7 @@ async fn revoke(context: &Context, id: &str) -> Result<u8, Error> {
             keys::SIGN_WITH_ANOTHER
         ));
     }
-    context.output.json(&json!({ "id": key.id, "revoked": true }))?;
+    context.output.json(&json!({ "id": key.id, "revoked": true, "reason": reason }))?;
     Ok(0)
 }
 

@@ -30,6 +30,7 @@ mod pack;
 mod packed;
 mod packing;
 mod publish;
+mod reason;
 mod rehearsal;
 mod remove;
 mod resolve;

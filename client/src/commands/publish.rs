@@ -4,12 +4,14 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use skillpkg::keys::proof::{self, Proof};
 use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
 use skillpkg::{Error, Kind, keys};
 use skillpkg_schema::address::Digests;
+use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::manifest::FileEntry;
-use skillpkg_schema::signature::{KeyId, PublicKey, verify_release};
+use skillpkg_schema::signature::{KeyId, SigningKey, verify_release};
 use skillpkg_schema::wire::PublishAnswer;
 use skillpkg_schema::{Diagnostic, Manifest};
 use skillpkg_store::archive::Sink;
@@ -35,7 +37,8 @@ struct Ready {
     manifest: Manifest,
     archive: Digests,
     file: PathBuf,
-    key: Option<PublicKey>,
+    /// The key that it is signed with, where this machine has it.
+    key: Option<SigningKey>,
     /// Keeps the file of a directory's archive until it is sent.
     _temporary: Option<tempfile::NamedTempFile>,
 }
@@ -68,13 +71,11 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     };
     let archive = ShownArchive::new(&ready.manifest, &ready.archive, &source);
     let (name, version) = (&ready.manifest.name, &ready.manifest.version);
+    let key = ready.key.as_ref().map(SigningKey::public);
     context.output.talk(&packing::tell(&ready.manifest));
     if arguments.dry_run {
-        let release = Release {
-            manifest: &ready.manifest,
-            address: archive.address,
-            key: ready.key.as_ref(),
-        };
+        let release =
+            Release { manifest: &ready.manifest, address: archive.address, key: key.as_ref() };
         let outcome = rehearsal::ask(context, &release).await?;
         let registry = context.settings.registry_for(name).ok();
         let registry = registry.map(|choice| registry_text(&choice.url).to_owned());
@@ -114,7 +115,9 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
              `skillpkg-registry user add`"
         )));
     }
-    let answer = registry.publish(name, version, &ready.file, ready.key.as_ref()).await?;
+    let proof = prove(&registry, ready.key.as_ref()).await?;
+    let envelope = proof.as_ref().map(|proof| &proof.envelope);
+    let answer = registry.publish(name, version, &ready.file, key.as_ref(), envelope).await?;
     if answer.address != archive.address || answer.version != *version {
         let message = format!(
             "the registry at `{url}` says that it published {} {}, which is not what was sent",
@@ -122,7 +125,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         );
         return Err(Error::new(Kind::Verification, "answer_mismatch", message));
     }
-    tell(context, &answer, &url);
+    tell(context, &answer, &url, proof.as_ref());
     context.output.json(&Published {
         archive: ShownArchive { archive: answer.archive, size: answer.size, ..archive },
         registry: Some(url),
@@ -136,13 +139,26 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     Ok(0)
 }
 
-fn tell(context: &Context, answer: &PublishAnswer, url: &str) {
+/// What shows the registry that the account holds the key, where it does not know that yet.
+async fn prove(registry: &Registry, key: Option<&SigningKey>) -> Result<Option<Proof>, Error> {
+    match key {
+        Some(key) if proof::is_needed(registry, &key.public().id()).await? => {
+            proof::make(registry, key).await.map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+fn tell(context: &Context, answer: &PublishAnswer, url: &str, proof: Option<&Proof>) {
     let output = context.output;
     output.warn_all(&answer.warnings);
     if let Some(key) = &answer.key_registered {
+        let whose = proof.map_or_else(String::new, |proof| {
+            format!(" `{}` at the registry {}", escape(&proof.account), escape(&proof.registry))
+        });
         output.talk(&format!(
-            "Registered key {} with your account: it was the account's first publish. A further \
-             key needs `skillpkg keys add`.",
+            "Registered key {} with your account{whose}: it was the account's first publish. A \
+             further key needs `skillpkg keys add`.",
             key.short()
         ));
     }
@@ -172,7 +188,7 @@ fn from_directory(
         manifest: plan.manifest().clone(),
         archive,
         file: file.path().to_path_buf(),
-        key: Some(key.public()),
+        key: Some(key),
         _temporary: Some(file),
     })
 }
@@ -197,12 +213,12 @@ fn from_archive(
             .with_hint("pack its directory again with `--name` and `--version`"));
     }
     // Whoever publishes what somebody else packed has no key of it, and needs none.
-    let key = keys::signing_key(&context.settings).ok().map(|key| key.public());
-    let key = key.filter(|key| read.envelope.key_ids().any(|id| id == key.id()));
+    let key = keys::signing_key(&context.settings).ok();
+    let key = key.filter(|key| read.envelope.key_ids().any(|id| id == key.public().id()));
     if let Some(key) = &key {
         let (name, version) = (&manifest.name, &manifest.version);
-        let keys = std::slice::from_ref(key);
-        verify_release(&read.envelope, name, version, &manifest.address(), keys).map_err(
+        let keys = [key.public()];
+        verify_release(&read.envelope, name, version, &manifest.address(), &keys).map_err(
             |error| {
                 Error::new(Kind::Verification, "signature_refused", error.to_string())
                     .in_file(file.to_string_lossy())

@@ -30,6 +30,10 @@ pub(crate) struct Arguments {
 struct Signer {
     account: Option<String>,
     key: KeyId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revoked: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -106,8 +110,13 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
 }
 
 fn signer(document: &Document, key: KeyId) -> Signer {
-    let account = document.keys.iter().find(|one| one.id == key).map(|one| one.account.clone());
-    Signer { account, key }
+    let known = document.keys.iter().find(|one| one.id == key);
+    Signer {
+        account: known.map(|one| one.account.clone()),
+        key,
+        revoked: known.and_then(|one| one.revoked.clone()),
+        reason: known.and_then(|one| one.reason.clone()),
+    }
 }
 
 /// The version that would be installed. What is shown is not installed: where nothing else will do,
@@ -145,6 +154,11 @@ fn text(shown: &Shown<'_>) -> String {
     for signer in &shown.signers {
         let account = signer.account.as_deref().map_or_else(|| "nobody known".to_owned(), escape);
         let _ = write!(text, "\n  {account} with key {}", signer.key);
+        if let Some(when) = &signer.revoked {
+            let reason = signer.reason.as_deref().map(|reason| format!(": {}", escape(reason)));
+            let reason = reason.unwrap_or_default();
+            let _ = write!(text, "\n    revoked {}{reason}", escape(when));
+        }
     }
     text.push_str("\n\nVersions");
     for entry in shown.versions.iter().rev() {

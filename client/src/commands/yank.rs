@@ -1,13 +1,10 @@
 //! `skillpkg yank`.
 
 use serde_json::json;
-use skillpkg::{Error, Kind};
+use skillpkg::Error;
 
-use crate::commands::{absent, account, exact_version};
+use crate::commands::{absent, account, exact_version, reason};
 use crate::context::Context;
-
-/// Most characters of a reason.
-const MAX_REASON: usize = 500;
 
 /// Keep a version from being picked anew; who has it locked keeps it.
 #[derive(Debug, clap::Args)]
@@ -25,11 +22,7 @@ pub(crate) struct Arguments {
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let (name, version) = exact_version::read(&arguments.reference)?;
-    let reason = arguments.reason.trim();
-    if !(1..=MAX_REASON).contains(&reason.chars().count()) {
-        let message = format!("a reason has 1 to {MAX_REASON} characters");
-        return Err(Error::new(Kind::Usage, "invalid_reason", message));
-    }
+    let reason = reason::read(&arguments.reason)?;
     let registry = account::registry_of(context, &name)?;
     if let Err(error) = registry.yank(&name, &version, reason).await {
         return Err(absent::explain(error, &registry, &name, Some(&version)).await);

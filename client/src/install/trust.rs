@@ -443,6 +443,7 @@ mod tests {
             pem: key.public().to_pem(),
             revoked: revoked.map(str::to_owned),
             revoked_index: None,
+            reason: None,
         });
         Document {
             name: "waitlist".parse().unwrap(),

@@ -1,5 +1,6 @@
 //! Signing keys on this machine: PKCS#8 PEM files, read and written by their owner alone.
 
+pub mod proof;
 mod trusted;
 mod vouching;
 
@@ -58,6 +59,21 @@ pub fn signing_key(settings: &Settings) -> Result<SigningKey, Error> {
         Err(error) => return Err(unread(&path, &error)),
     };
     SigningKey::from_pem(&text).map_err(|error| unreadable(&path, &error.to_string()))
+}
+
+/// The private key in a PEM file; `key_not_private` where it holds a public one.
+pub fn private_key(path: &Path) -> Result<SigningKey, Error> {
+    let text = read(path).map_err(|error| unread(path, &error))?;
+    match SigningKey::from_pem(&text) {
+        Ok(key) => Ok(key),
+        // What is no key at all is told as that.
+        Err(_) => public_key(path).and_then(|_| {
+            let message = "this is a public key, and only the private one shows that you hold it";
+            Err(Error::new(Kind::Failed, "key_not_private", message)
+                .in_file(path.to_string_lossy())
+                .with_hint("register it where its private key is, with a token of the account"))
+        }),
+    }
 }
 
 /// Makes a key and writes it to a new file; one that is there is never overwritten

@@ -202,6 +202,11 @@ impl RegistryError {
             Self::Problem { problem, .. } if problem.code == "key_revoked" => {
                 Some(crate::keys::SIGN_WITH_ANOTHER.to_owned())
             }
+            Self::Problem { problem, .. } if problem.code == "key_unproven" => Some(
+                "publish from where the private key is, or register it there with \
+                 `skillpkg keys add`"
+                    .to_owned(),
+            ),
             Self::Problem { problem, .. } if problem.code == "key_not_registered" => Some(
                 "`skillpkg keys add` registers a further key with your account, and \
                  `skillpkg keys` tells which it has"

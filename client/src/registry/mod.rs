@@ -20,9 +20,9 @@ use reqwest::Method;
 use skillpkg_schema::limits::{MAX_ARCHIVE_BYTES, MAX_ENVELOPE_BYTES, MAX_MANIFEST_BYTES};
 use skillpkg_schema::signature::{Envelope, KeyId, PublicKey};
 use skillpkg_schema::wire::{
-    ARCHIVE_MEDIA_TYPE, AddKey, Document, IndexAnswer, IndexRequest, Key, Keys, MAX_INDEX_NAMES,
-    MintToken, MintedToken, OwnerChange, Owners, PUBLIC_KEY_HEADER, PublishAnswer, SearchAnswer,
-    Tokens, WhoAmI, YankRequest,
+    ARCHIVE_MEDIA_TYPE, AddKey, Document, IndexAnswer, IndexRequest, KEY_PROOF_HEADER, Key, Keys,
+    MAX_INDEX_NAMES, MintToken, MintedToken, OwnerChange, Owners, PUBLIC_KEY_HEADER, PublishAnswer,
+    RegistryInformation, RevokeKey, SearchAnswer, Tokens, WhoAmI, YankRequest,
 };
 use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, Version};
 use url::Url;
@@ -167,13 +167,14 @@ impl Registry {
     }
 
     /// Uploads an archive, streaming it from its file. `key` is offered for an account's first
-    /// publish to register.
+    /// publish to register, and `proof` shows that the account holds it.
     pub async fn publish(
         &self,
         name: &QualifiedName,
         version: &Version,
         archive: &Path,
         key: Option<&PublicKey>,
+        proof: Option<&Envelope>,
     ) -> Result<PublishAnswer, Error> {
         let file = archive.to_path_buf();
         let size = std::fs::metadata(archive)
@@ -186,6 +187,9 @@ impl Registry {
             .header("content-type", ARCHIVE_MEDIA_TYPE.to_owned());
         if let Some(key) = key {
             ask = ask.header(PUBLIC_KEY_HEADER, STANDARD.encode(key.to_der()));
+        }
+        if let Some(proof) = proof {
+            ask = ask.header(KEY_PROOF_HEADER, STANDARD.encode(proof.to_bytes()));
         }
         let answer: Result<PublishAnswer, RegistryError> = self.transport.json(ask).await;
         match answer {
@@ -255,17 +259,24 @@ impl Registry {
         Ok(self.transport.json(Ask::get(self.transport.route(&["keys"]))).await?)
     }
 
-    /// Registers a signing key.
-    pub async fn add_key(&self, key: &PublicKey) -> Result<Key, Error> {
-        let request = AddKey { pem: key.to_pem() };
+    /// Registers a signing key, of which `proof` shows that the account holds it.
+    pub async fn add_key(&self, key: &PublicKey, proof: &Envelope) -> Result<Key, Error> {
+        let proof = Some(STANDARD.encode(proof.to_bytes()));
+        let request = AddKey { pem: key.to_pem(), proof };
         let url = self.transport.route(&["keys"]);
         Ok(self.transport.json(Ask::new(Method::POST, url, json(&request)?)).await?)
     }
 
-    /// Revokes a signing key.
-    pub async fn revoke_key(&self, key: &KeyId) -> Result<(), Error> {
+    /// Revokes a signing key, for a reason where one is given.
+    pub async fn revoke_key(&self, key: &KeyId, reason: Option<&str>) -> Result<(), Error> {
+        let request = RevokeKey { reason: reason.map(str::to_owned) };
         let url = self.transport.route(&["keys", &key.to_string()]);
-        Ok(self.transport.done(Ask::new(Method::DELETE, url, Payload::Nothing)).await?)
+        Ok(self.transport.done(Ask::new(Method::DELETE, url, json(&request)?)).await?)
+    }
+
+    /// Which registry it says that it is.
+    pub async fn information(&self) -> Result<RegistryInformation, Error> {
+        Ok(self.transport.json(Ask::get(self.transport.route(&["registry"]))).await?)
     }
 
     /// The account's tokens.

@@ -280,6 +280,7 @@ MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
                 pem: String::new(),
                 revoked: revoked.map(str::to_owned),
                 revoked_index: None,
+                reason: None,
             }],
             deleted: Vec::new(),
             advisories: Vec::new(),

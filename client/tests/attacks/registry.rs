@@ -73,6 +73,7 @@ impl Registry {
                 pem: key.to_pem(),
                 revoked: None,
                 revoked_index: None,
+                reason: None,
             }],
             deleted: Vec::new(),
             advisories: Vec::new(),

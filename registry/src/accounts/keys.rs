@@ -1,7 +1,7 @@
-//! Signing keys, each registered by one account.
+//! Signing keys, each registered by one account that has shown that it holds it.
 
 use skillpkg_schema::QualifiedName;
-use skillpkg_schema::signature::{KeyId, PublicKey};
+use skillpkg_schema::signature::{Envelope, KeyId, PublicKey};
 use skillpkg_schema::wire::Key;
 use sqlx::SqliteExecutor;
 
@@ -9,7 +9,8 @@ use crate::clock;
 use crate::database::Write;
 use crate::events::{self, Kind};
 
-type Row = (String, String, String, Option<String>);
+/// A key's id, the public key, when it was registered, whether it is proven, when it was revoked, why.
+type Row = (String, String, String, bool, Option<String>, Option<String>);
 
 /// The keys of an account, in the order in which they were registered, revoked ones among them.
 pub async fn of_account(
@@ -17,36 +18,154 @@ pub async fn of_account(
     account: i64,
 ) -> Result<Vec<Key>, sqlx::Error> {
     let rows: Vec<Row> = sqlx::query_as(
-        "SELECT id, pem, added, revoked FROM keys WHERE account_id = $1 ORDER BY added, id",
+        "SELECT id, pem, added, proof IS NOT NULL, revoked, revoke_reason FROM keys
+         WHERE account_id = $1
+         UNION ALL
+         SELECT k.id, k.pem, f.added, FALSE, f.revoked, f.revoke_reason FROM former_keys f
+         JOIN keys k ON k.id = f.key_id WHERE f.account_id = $1
+         ORDER BY 3, 1",
     )
     .bind(account)
     .fetch_all(executor)
     .await?;
     rows.into_iter()
-        .map(|(id, pem, added, revoked)| {
+        .map(|(id, pem, added, proven, revoked, reason)| {
             let id = id.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-            Ok(Key { id, pem, added, revoked })
+            Ok(Key { id, pem, added, proven, revoked, reason })
         })
         .collect()
 }
 
-/// Registers a key; whether it was free to be.
-pub async fn add(write: &mut Write, account: i64, key: &PublicKey) -> Result<bool, sqlx::Error> {
-    let id = key.id().to_string();
-    let added = sqlx::query(
-        "INSERT INTO keys (id, account_id, pem, added) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (id) DO NOTHING",
+/// A key that an account has shown that it holds, and the envelope that shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProvenKey {
+    /// The key.
+    pub key: PublicKey,
+    /// The envelope, verified for the account and this registry.
+    pub proof: Envelope,
+}
+
+impl ProvenKey {
+    fn proof(&self) -> String {
+        String::from_utf8_lossy(&self.proof.to_bytes()).into_owned()
+    }
+}
+
+/// The account that registers a key.
+#[derive(Debug, Clone, Copy)]
+pub struct Holder<'a> {
+    /// Its row.
+    pub id: i64,
+    /// Its name.
+    pub name: &'a str,
+}
+
+/// What came of registering a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Added {
+    /// It is registered, and these skills' documents say something else than before.
+    Registered(Vec<QualifiedName>),
+    /// Another account has shown that it holds it, or has revoked it: it stays that account's.
+    Taken,
+}
+
+/// Registers a key that the account does not have.
+///
+/// One that another account registered without a proof is taken over: that registration is revoked,
+/// and vouches on for what it signed. A key that was revoked is nobody's to register again: who
+/// holds it by then may be whom it was revoked for.
+pub async fn add(
+    write: &mut Write,
+    holder: Holder<'_>,
+    proven: &ProvenKey,
+) -> Result<Added, sqlx::Error> {
+    let id = proven.key.id();
+    let text = id.to_string();
+    let present: Option<(i64, String, String, bool, Option<String>)> = sqlx::query_as(
+        "SELECT k.account_id, a.name, k.added, k.proof IS NOT NULL, k.revoked FROM keys k
+         JOIN accounts a ON a.id = k.account_id WHERE k.id = $1",
+    )
+    .bind(&text)
+    .fetch_optional(&mut **write)
+    .await?;
+    let mut changed = Vec::new();
+    match present {
+        None => {
+            sqlx::query(
+                "INSERT INTO keys (id, account_id, pem, added, proof) VALUES ($1, $2, $3, $4, $5)",
+            )
+            .bind(&text)
+            .bind(holder.id)
+            .bind(proven.key.to_pem())
+            .bind(clock::now())
+            .bind(proven.proof())
+            .execute(&mut **write)
+            .await?;
+        }
+        Some((former, name, added, false, None)) if former != holder.id => {
+            take_over(write, holder, proven, (former, &name, &added)).await?;
+            changed = signed(&mut **write, &id).await?;
+        }
+        Some(_) => return Ok(Added::Taken),
+    }
+    events::record(write, Some(holder.id), Kind::KeyAdded, &text, holder.name).await?;
+    Ok(Added::Registered(changed))
+}
+
+async fn take_over(
+    write: &mut Write,
+    holder: Holder<'_>,
+    proven: &ProvenKey,
+    (former, former_name, added): (i64, &str, &str),
+) -> Result<(), sqlx::Error> {
+    let id = proven.key.id().to_string();
+    let now = clock::now();
+    let reason = format!(
+        "`{}` has shown that it holds the key, which `{former_name}` never did",
+        holder.name
+    );
+    sqlx::query(
+        "INSERT INTO former_keys (key_id, account_id, added, revoked, revoke_reason)
+         VALUES ($1, $2, $3, $4, $5)",
     )
     .bind(&id)
-    .bind(account)
-    .bind(key.to_pem())
-    .bind(clock::now())
+    .bind(former)
+    .bind(added)
+    .bind(&now)
+    .bind(&reason)
     .execute(&mut **write)
     .await?;
-    if added.rows_affected() == 0 {
+    sqlx::query("UPDATE keys SET account_id = $1, added = $2, proof = $3 WHERE id = $4")
+        .bind(holder.id)
+        .bind(&now)
+        .bind(proven.proof())
+        .bind(&id)
+        .execute(&mut **write)
+        .await?;
+    let detail = format!("{former_name} {reason}");
+    events::record(write, Some(holder.id), Kind::KeyRevoked, &id, &detail).await
+}
+
+/// Keeps the proof of a key that the account registered without one; whether it had none.
+pub async fn prove(
+    write: &mut Write,
+    holder: Holder<'_>,
+    proven: &ProvenKey,
+) -> Result<bool, sqlx::Error> {
+    let id = proven.key.id().to_string();
+    let kept = sqlx::query(
+        "UPDATE keys SET proof = $1
+         WHERE id = $2 AND account_id = $3 AND proof IS NULL AND revoked IS NULL",
+    )
+    .bind(proven.proof())
+    .bind(&id)
+    .bind(holder.id)
+    .execute(&mut **write)
+    .await?;
+    if kept.rows_affected() == 0 {
         return Ok(false);
     }
-    events::record(write, Some(account), Kind::KeyAdded, &id, "").await?;
+    events::record(write, Some(holder.id), Kind::KeyProven, &id, holder.name).await?;
     Ok(true)
 }
 
@@ -71,20 +190,31 @@ pub async fn signed(
         .collect()
 }
 
-/// Revokes a key of the account; whether it had this one unrevoked.
-pub async fn revoke(write: &mut Write, account: i64, key: &KeyId) -> Result<bool, sqlx::Error> {
+/// Revokes a key of the account, for good; whether it had this one unrevoked.
+pub async fn revoke(
+    write: &mut Write,
+    holder: Holder<'_>,
+    key: &KeyId,
+    reason: Option<&str>,
+) -> Result<bool, sqlx::Error> {
     let id = key.to_string();
     let revoked = sqlx::query(
-        "UPDATE keys SET revoked = $1 WHERE id = $2 AND account_id = $3 AND revoked IS NULL",
+        "UPDATE keys SET revoked = $1, revoke_reason = $2
+         WHERE id = $3 AND account_id = $4 AND revoked IS NULL",
     )
     .bind(clock::now())
+    .bind(reason)
     .bind(&id)
-    .bind(account)
+    .bind(holder.id)
     .execute(&mut **write)
     .await?;
     if revoked.rows_affected() == 0 {
         return Ok(false);
     }
-    events::record(write, Some(account), Kind::KeyRevoked, &id, "").await?;
+    let detail = match reason {
+        Some(reason) => format!("{} {reason}", holder.name),
+        None => holder.name.to_owned(),
+    };
+    events::record(write, Some(holder.id), Kind::KeyRevoked, &id, &detail).await?;
     Ok(true)
 }

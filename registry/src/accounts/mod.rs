@@ -1,6 +1,7 @@
 //! Accounts, and what is theirs: tokens, keys, scopes.
 
 pub mod keys;
+pub mod proof;
 pub mod scopes;
 pub mod tokens;
 

@@ -113,19 +113,38 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     type Rejection = Refusal;
 
     async fn from_request(request: Request, state: &S) -> Answer<Self> {
-        let body = Bytes::from_request(request, state).await.map_err(|error| {
-            let code = match error.status() {
-                axum::http::StatusCode::PAYLOAD_TOO_LARGE => Code::TooLarge,
-                _ => Code::InvalidRequest,
-            };
-            Refusal::new(code, escape(&error.body_text()))
-        })?;
-        // The parser bounds its own depth, and the body its length.
-        serde_json::from_slice(&body).map(Self).map_err(|error| {
-            let detail = format!("the body is not the JSON that is read here: {error}");
-            Refusal::new(Code::InvalidRequest, escape(&detail))
-        })
+        read(&body(request, state).await?).map(Self)
     }
+}
+
+/// A JSON document of a body that may be empty.
+pub(super) struct OptionalJson<T>(pub(super) Option<T>);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for OptionalJson<T> {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, state: &S) -> Answer<Self> {
+        let body = body(request, state).await?;
+        if body.is_empty() { Ok(Self(None)) } else { read(&body).map(Self) }
+    }
+}
+
+async fn body<S: Send + Sync>(request: Request, state: &S) -> Answer<Bytes> {
+    Bytes::from_request(request, state).await.map_err(|error| {
+        let code = match error.status() {
+            axum::http::StatusCode::PAYLOAD_TOO_LARGE => Code::TooLarge,
+            _ => Code::InvalidRequest,
+        };
+        Refusal::new(code, escape(&error.body_text()))
+    })
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Answer<T> {
+    // The parser bounds its own depth, and the body its length.
+    serde_json::from_slice(body).map_err(|error| {
+        let detail = format!("the body is not the JSON that is read here: {error}");
+        Refusal::new(Code::InvalidRequest, escape(&detail))
+    })
 }
 
 impl<T: Serialize> IntoResponse for Json<T> {

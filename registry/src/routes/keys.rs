@@ -4,12 +4,16 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use skillpkg_schema::signature::{KeyId, PublicKey};
-use skillpkg_schema::wire::{AddKey, Key, Keys, Problem};
+use skillpkg_schema::wire::{AddKey, Key, Keys, Problem, RevokeKey};
 
-use super::extract::{Identified, Json};
-use crate::accounts::keys;
-use crate::auth::Caller;
+use super::extract::{Identified, Json, OptionalJson};
+use crate::accounts::keys::{self, Added, Holder};
+use crate::accounts::proof;
+use crate::auth::{Caller, Credential};
+use crate::identity;
 use crate::problem::{Answer, Code, Refusal};
+use crate::server::to_the_end;
+use crate::skills::versions::check_reason;
 use crate::state::Registry;
 
 /// Most keys of one account, revoked ones among them.
@@ -32,7 +36,14 @@ pub(super) async fn list(State(registry): State<Registry>, caller: Caller) -> An
     Ok(Json(Keys { keys }))
 }
 
-/// Registers a signing key; one that the account has unrevoked already is fine.
+fn holder(credential: &Credential) -> Holder<'_> {
+    Holder { id: credential.account_id, name: &credential.account }
+}
+
+/// Registers a signing key that the account shows that it holds; one that it has unrevoked already is
+/// fine, and its proof is kept where it had none.
+///
+/// One that another account registered without a proof is taken over.
 #[utoipa::path(
     post,
     path = "/v1/keys",
@@ -50,40 +61,73 @@ pub(super) async fn add(
     caller: Caller,
     Json(asked): Json<AddKey>,
 ) -> Answer<Response> {
-    let account = caller.account()?.account_id;
     let key = PublicKey::from_pem(&asked.pem)
         .map_err(|error| Refusal::new(Code::InvalidKey, error.to_string()))?;
+    to_the_end(async move {
+        let credential = caller.account()?;
+        let (key, created) = register(&registry, credential, key, asked.proof.as_deref()).await?;
+        let status = if created { StatusCode::CREATED } else { StatusCode::OK };
+        Ok((status, Json(key)).into_response())
+    })
+    .await
+}
+
+/// Registers it; answers with the key as it is listed, and whether it was not before.
+async fn register(
+    registry: &Registry,
+    credential: &Credential,
+    key: PublicKey,
+    proof: Option<&str>,
+) -> Answer<(Key, bool)> {
+    let (account, id) = (credential.account_id, key.id());
+    let proof = proof.map(|text| proof::read(text, "proof")).transpose()?;
     let mut write = registry.data.database.write().await?;
     let present = keys::of_account(&mut *write, account).await?;
-    match present.iter().find(|present| present.id == key.id()) {
-        Some(own) if own.revoked.is_none() => return Ok(Json(own).into_response()),
-        Some(_) => {
-            let detail = format!("the key {} is revoked; make another", key.id());
+    let own = present.iter().find(|present| present.id == id);
+    match own {
+        Some(own) if own.revoked.is_some() => {
+            let detail = format!("the key {id} is revoked; make another");
             return Err(Refusal::new(Code::KeyRevoked, detail));
         }
+        Some(own) if own.proven => return Ok((own.clone(), false)),
         None if present.len() >= MAX_KEYS => {
             let detail = format!("the account has {MAX_KEYS} keys, which is the most");
             return Err(Refusal::new(Code::TooMany, detail));
         }
-        None => {}
+        _ => {}
     }
-    if !keys::add(&mut write, account, &key).await? {
-        let detail = format!("the key {} is registered by another account", key.id());
-        return Err(Refusal::new(Code::KeyTaken, detail));
+    let identity = identity::of(&mut *write).await?;
+    let proven = proof::check(key, proof, &credential.account, &identity)?;
+    let created = own.is_none();
+    let mut changed = Vec::new();
+    if created {
+        match keys::add(&mut write, holder(credential), &proven).await? {
+            Added::Registered(names) => changed = names,
+            Added::Taken => {
+                let detail = format!("the key {id} is registered by another account");
+                return Err(Refusal::new(Code::KeyTaken, detail));
+            }
+        }
+    } else {
+        keys::prove(&mut write, holder(credential), &proven).await?;
     }
     let added = keys::of_account(&mut *write, account).await?;
-    let added = added.into_iter().find(|added| added.id == key.id());
+    let added = added.into_iter().find(|added| added.id == id);
     write.commit().await?;
+    for name in &changed {
+        registry.documents.forget(name);
+    }
     let added = added.ok_or_else(|| Refusal::internal(&"a key that was added is not there"))?;
-    Ok((StatusCode::CREATED, Json(added)).into_response())
+    Ok((added, created))
 }
 
-/// Revokes a key: nothing is published under it any more, and what was stays as it is.
+/// Revokes a key, for good: nothing is published under it any more, and what was stays as it is.
 #[utoipa::path(
     delete,
     path = "/v1/keys/{id}",
     tag = "account",
     params(("id" = String, Path, description = "The key's id, 64 lowercase hex digits")),
+    request_body(content = Option<RevokeKey>, description = "Why; none for no reason"),
     responses(
         (status = 204, description = "It is revoked"),
         (status = "4XX", body = Problem, content_type = "application/problem+json"),
@@ -94,20 +138,28 @@ pub(super) async fn revoke(
     State(registry): State<Registry>,
     caller: Caller,
     Identified(id): Identified,
+    OptionalJson(asked): OptionalJson<RevokeKey>,
 ) -> Answer<StatusCode> {
-    let account = caller.account()?.account_id;
     let key: KeyId = id.parse().map_err(|error: skillpkg_schema::address::AddressError| {
         Refusal::new(Code::InvalidKey, error.to_string())
     })?;
-    let mut write = registry.data.database.write().await?;
-    if !keys::revoke(&mut write, account, &key).await? {
-        return Err(Refusal::not_found());
+    let reason = asked.and_then(|asked| asked.reason);
+    if let Some(reason) = &reason {
+        check_reason(reason)?;
     }
-    let signed = keys::signed(&mut *write, &key).await?;
-    write.commit().await?;
-    // Their documents say that the key is revoked: whoever asks from now on is told.
-    for name in &signed {
-        registry.documents.forget(name);
-    }
-    Ok(StatusCode::NO_CONTENT)
+    to_the_end(async move {
+        let mut write = registry.data.database.write().await?;
+        let holder = holder(caller.account()?);
+        if !keys::revoke(&mut write, holder, &key, reason.as_deref()).await? {
+            return Err(Refusal::not_found());
+        }
+        let signed = keys::signed(&mut *write, &key).await?;
+        write.commit().await?;
+        // Their documents say that the key is revoked: whoever asks from now on is told.
+        for name in &signed {
+            registry.documents.forget(name);
+        }
+        Ok(StatusCode::NO_CONTENT)
+    })
+    .await
 }

@@ -13,6 +13,7 @@ mod manifests;
 mod openapi;
 mod owners;
 mod publish;
+mod registry;
 mod search;
 mod tokens;
 mod yank;
@@ -44,6 +45,7 @@ pub fn router(registry: &Registry) -> (Router, OpenApi) {
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(openapi::document))
+        .routes(routes!(registry::information))
         .routes(routes!(document::get))
         .routes(routes!(index::ask))
         .routes(routes!(search::search))

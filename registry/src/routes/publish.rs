@@ -11,13 +11,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use skillpkg_schema::limits::MAX_ARCHIVE_BYTES;
 use skillpkg_schema::signature::PublicKey;
-use skillpkg_schema::wire::{PUBLIC_KEY_HEADER, Problem, PublishAnswer};
+use skillpkg_schema::wire::{KEY_PROOF_HEADER, PUBLIC_KEY_HEADER, Problem, PublishAnswer};
 
 use super::around::drain;
 use super::extract::{Json, NamedVersion};
+use crate::accounts::proof;
 use crate::auth::Caller;
 use crate::problem::{Answer, Code, Refusal};
-use crate::skills::publish::{self, Request};
+use crate::skills::publish::{self, Offered, Request};
 use crate::state::Registry;
 
 /// How long the body of an account's refused publish is still read: the account is to learn why.
@@ -34,6 +35,8 @@ const DRAINED_FOR: Duration = Duration::from_secs(20);
         ("version" = String, Path, description = "The version"),
         ("skillpkg-public-key" = Option<String>, Header,
             description = "The signing key, base64 of SPKI DER: an account's first publish registers it"),
+        ("skillpkg-key-proof" = Option<String>, Header,
+            description = "That the account holds that key, base64 of the envelope: needed where it is to be registered"),
     ),
     request_body(content_type = "application/vnd.skillpkg.archive+zstd", description = "The archive, at most 50 MiB"),
     responses(
@@ -51,7 +54,9 @@ pub(super) async fn publish(
     body: Body,
 ) -> Answer<Response> {
     let admitted = match offered_key(&asked) {
-        Ok(offered) => publish::admit(&registry, &caller, &name).await.map(|()| offered),
+        Ok(offered) => {
+            publish::admit(&registry, &caller, &name, offered.as_ref()).await.map(|()| offered)
+        }
         Err(refusal) => Err(refusal),
     };
     let offered = match admitted {
@@ -70,12 +75,17 @@ pub(super) async fn publish(
     Ok((status, Json(answer)).into_response())
 }
 
-fn offered_key(asked: &HeaderMap) -> Answer<Option<PublicKey>> {
+fn offered_key(asked: &HeaderMap) -> Answer<Option<Offered>> {
     let Some(value) = asked.get(PUBLIC_KEY_HEADER) else { return Ok(None) };
     let refused = |reason: &str| {
         let detail = format!("`{PUBLIC_KEY_HEADER}` holds the base64 of SPKI DER: {reason}");
         Refusal::new(Code::InvalidKey, detail)
     };
     let der = STANDARD.decode(value.as_bytes()).map_err(|error| refused(&error.to_string()))?;
-    PublicKey::from_der(&der).map(Some).map_err(|error| refused(&error.to_string()))
+    let key = PublicKey::from_der(&der).map_err(|error| refused(&error.to_string()))?;
+    let proof = asked.get(KEY_PROOF_HEADER).map(|value| {
+        let text = String::from_utf8_lossy(value.as_bytes());
+        proof::read(&text, KEY_PROOF_HEADER)
+    });
+    Ok(Some(Offered { key, proof: proof.transpose()? }))
 }

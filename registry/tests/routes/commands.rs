@@ -8,6 +8,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::Value;
 use skillpkg_registry::data::Data;
+use skillpkg_registry::identity;
 use skillpkg_schema::signature::SigningKey;
 use skillpkg_schema::wire::Document;
 
@@ -101,9 +102,14 @@ async fn only_serving_and_the_first_account_make_a_registry() {
     assert_eq!(answered(&other, &["user", "add", "ana"], 1)["error"]["code"], "no_registry");
 }
 
-fn author(account: &str, token: &str) -> Author {
-    let (account, token) = (account.to_owned(), token.trim_end().to_owned());
-    Author { account, token, key: SigningKey::generate().unwrap() }
+/// A new account of the registry in `data`, with a key of its own.
+async fn author(data: &Path, account: &str) -> Author {
+    let token = done(data, &["user", "add", account]).trim_end().to_owned();
+    let opened = Data::open(data).await.unwrap();
+    let identity = identity::of(opened.database.readers()).await.unwrap();
+    opened.database.close().await;
+    let key = SigningKey::generate().unwrap();
+    Author { account: account.to_owned(), token, key, identity }
 }
 
 #[tokio::test]
@@ -223,14 +229,14 @@ async fn no_log_holds_a_token() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     registry_in(&data).await;
-    let ana = author("ana", &done(&data, &["user", "add", "ana"]));
+    let ana = author(&data, "ana").await;
     let log = directory.path().join("log");
     let mut command = command(&data, &["serve", "--listen", "127.0.0.1:0"]);
     command.env("RUST_LOG", "trace").stderr(std::fs::File::create(&log).unwrap());
     let serving = Serving::of(&mut command);
     let packed = Skill::new("waitlist", "1.0.0").pack(&ana);
     let request = client().put(format!("{}{}", serving.url, packed.path()));
-    let request = request.bearer_auth(&ana.token).header("skillpkg-public-key", ana.offered());
+    let request = ana.offer(request.bearer_auth(&ana.token));
     assert_eq!(request.body(packed.archive.clone()).send().await.unwrap().status(), 201);
     let request = client().get(format!("{}/v1/tokens", serving.url)).bearer_auth("skp_mistaken");
     assert_eq!(request.send().await.unwrap().status(), 401);
@@ -290,7 +296,7 @@ async fn a_server_killed_at_any_moment_tells_no_lie() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
     registry_in(data).await;
-    let ana = author("ana", &done(data, &["user", "add", "ana"]));
+    let ana = author(data, "ana").await;
     let mut told = Vec::new();
     for round in 0..6_u64 {
         let serving = Serving::start(data);
@@ -300,11 +306,9 @@ async fn a_server_killed_at_any_moment_tells_no_lie() {
                 let packed = Skill::new("waitlist", &version)
                     .with_file("a.md", format!("a {version}"))
                     .pack(&ana);
-                let request = client()
-                    .put(format!("{}{}", serving.url, packed.path()))
-                    .bearer_auth(&ana.token)
-                    .header("skillpkg-public-key", ana.offered())
-                    .body(packed.archive.clone());
+                let request = client().put(format!("{}{}", serving.url, packed.path()));
+                let request =
+                    ana.offer(request.bearer_auth(&ana.token)).body(packed.archive.clone());
                 match request.send().await {
                     Ok(answer) if answer.status() == 201 => told.push(version),
                     Ok(answer) => panic!("{}", answer.text().await.unwrap()),
@@ -343,7 +347,7 @@ async fn a_server_killed_at_any_moment_tells_no_lie() {
 async fn the_largest_archives_at_once_stay_within_a_quarter_of_a_gibibyte() {
     let directory = tempfile::tempdir().unwrap();
     registry_in(directory.path()).await;
-    let ana = author("ana", &done(directory.path(), &["user", "add", "ana"]));
+    let ana = author(directory.path(), "ana").await;
     let serving = Serving::start(directory.path());
     // What does not compress: the archive is about as long as its content, just below the bound.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -367,7 +371,7 @@ async fn the_largest_archives_at_once_stay_within_a_quarter_of_a_gibibyte() {
     };
     let sent = (0..32).map(|_| {
         let request = client().put(format!("{}{}", serving.url, packed.path()));
-        let request = request.bearer_auth(&ana.token).header("skillpkg-public-key", ana.offered());
+        let request = ana.offer(request.bearer_auth(&ana.token));
         request.body(archive.clone()).send()
     });
     for answer in futures_util::future::join_all(sent).await {

@@ -7,7 +7,7 @@ use skillpkg_schema::manifest::ToolEntry;
 use skillpkg_schema::signature::{SigningKey, sign_release};
 use skillpkg_schema::wire::{Document, Keys, PublishAnswer};
 
-use crate::support::{Author, Skill, TestRegistry, json, problem, published};
+use crate::support::{Skill, TestRegistry, json, problem, published};
 
 #[tokio::test]
 async fn a_published_version_is_visible_when_the_publish_answers() {
@@ -113,9 +113,9 @@ async fn the_first_archive_of_a_manifest_stays() {
     let first = registry.published(&ana, "waitlist", "1.0.0").await;
     // Another signature over the same manifest makes another archive.
     let second = SigningKey::generate().unwrap();
-    let body = serde_json::json!({"pem": second.public().to_pem()});
+    let other = ana.with_key(second);
+    let body = other.registration();
     registry.send(Method::POST, "/v1/keys", Some(&ana.token), &body).await;
-    let other = Author { account: ana.account.clone(), token: ana.token.clone(), key: second };
     let again = Skill::new("waitlist", "1.0.0").pack(&other);
     assert_ne!(again.digests.sha256, first.digests.sha256);
     let answer = published(registry.publish(&ana, &again).await, StatusCode::OK).await;
@@ -148,7 +148,7 @@ async fn an_archive_is_published_under_its_own_name_and_version() {
         ("/v1/skills/_/guests/2.0.0", vec!["name_mismatch", "version_mismatch"]),
     ] {
         let request = registry.request(Method::PUT, path, Some(&ana.token));
-        let request = request.header("skillpkg-public-key", ana.offered());
+        let request = ana.offer(request);
         let answer = request.body(packed.archive.clone()).send().await.unwrap();
         let refused = problem(answer, 422, "archive_refused").await;
         let codes: Vec<&str> = refused.faults.iter().map(|fault| fault.code.as_str()).collect();
@@ -181,7 +181,7 @@ async fn a_signature_counts_for_what_it_is_over_and_whose_it_is() {
     problem(answer, 403, "key_not_registered").await;
     // Nor with the key of another account.
     assert_eq!(registry.publish(&ana, &packed).await.status(), 201);
-    let thief = Author { key: ana.key.clone(), ..ben };
+    let thief = ben.with_key(ana.key.clone());
     let packed = Skill::new("guests", "1.0.0").pack(&thief);
     problem(registry.publish(&thief, &packed).await, 409, "key_taken").await;
     let request = registry.request(Method::PUT, &packed.path(), Some(&ana.token));
@@ -217,7 +217,7 @@ async fn bytes_that_are_no_archive_are_refused() {
     let packed = Skill::new("waitlist", "1.0.0").with_file("a.md", "a".repeat(5_000)).pack(&ana);
     let send = async |body: Vec<u8>| {
         let request = registry.request(Method::PUT, &packed.path(), Some(&ana.token));
-        let request = request.header("skillpkg-public-key", ana.offered());
+        let request = ana.offer(request);
         request.body(body).send().await.unwrap()
     };
     let whole = &packed.archive;

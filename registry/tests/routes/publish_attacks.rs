@@ -5,13 +5,13 @@ use skillpkg_schema::signature::SigningKey;
 use skillpkg_store::attacks::{self, RefusedBy, SIGNING_KEY, Sample};
 use std::time::Duration;
 
-use crate::support::{Author, Skill, TestRegistry, problem};
+use crate::support::{Skill, TestRegistry, problem};
 
 #[tokio::test]
 async fn every_attack_is_refused_and_leaves_nothing() {
     let registry = TestRegistry::start().await;
     let ana = registry.author("ana").await;
-    let ana = Author { key: SigningKey::from_pem(SIGNING_KEY).unwrap(), ..ana };
+    let ana = ana.with_key(SigningKey::from_pem(SIGNING_KEY).unwrap());
     let manifest = Sample::small().unwrap().manifest;
     if let Some(scope) = manifest.name.scope() {
         registry.scope(scope.as_str(), &ana, false).await;
@@ -24,8 +24,7 @@ async fn every_attack_is_refused_and_leaves_nothing() {
     );
     let send = async |archive: Vec<u8>| {
         let request = registry.request(reqwest::Method::PUT, &path, Some(&ana.token));
-        let request = request.header("skillpkg-public-key", ana.offered());
-        request.body(archive).send().await.unwrap()
+        ana.offer(request).body(archive).send().await.unwrap()
     };
     let (refused, taken): (Vec<_>, Vec<_>) = attacks::all()
         .unwrap()

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use reqwest::Method;
 
@@ -31,10 +29,8 @@ async fn a_publish_under_way_ends_and_no_new_request_is_taken() {
             }
         }
     });
-    let request = registry
-        .request(Method::PUT, &packed.path(), Some(&ana.token))
-        .header("skillpkg-public-key", STANDARD.encode(ana.key.public().to_der()))
-        .body(reqwest::Body::wrap_stream(body));
+    let request = registry.request(Method::PUT, &packed.path(), Some(&ana.token));
+    let request = ana.offer(request).body(reqwest::Body::wrap_stream(body));
     let publishing = tokio::spawn(request.send());
     tokio::time::sleep(Duration::from_millis(200)).await;
     let url = registry.url.clone();

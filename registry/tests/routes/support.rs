@@ -12,10 +12,12 @@ use skillpkg_registry::accounts;
 use skillpkg_registry::accounts::scopes::{self, Role};
 use skillpkg_registry::accounts::tokens::{self, Minting};
 use skillpkg_registry::data::{Claim, Data};
+use skillpkg_registry::identity;
 use skillpkg_registry::server;
 use skillpkg_registry::state::{Options, Registry};
 use skillpkg_schema::address::Digests;
 use skillpkg_schema::manifest::{FileEntry, Identity, Manifest, Mode, derive};
+use skillpkg_schema::signature::key_proof::prove_key;
 use skillpkg_schema::signature::{Envelope, SigningKey, sign_release};
 use skillpkg_schema::skill::Rules;
 use skillpkg_schema::tree::MemoryTree;
@@ -89,7 +91,9 @@ impl TestRegistry {
     /// A new account with a key of its own; the answer can publish.
     pub(crate) async fn author(&self, account: &str) -> Author {
         let token = accounts::add(&self.data().database, account).await.unwrap();
-        Author { account: account.to_owned(), token, key: SigningKey::generate().unwrap() }
+        let identity = identity::of(self.data().database.readers()).await.unwrap();
+        let key = SigningKey::generate().unwrap();
+        Author { account: account.to_owned(), token, key, identity }
     }
 
     pub(crate) async fn scope(&self, scope: &str, owner: &Author, private: bool) {
@@ -169,8 +173,8 @@ impl TestRegistry {
         author: &Author,
         packed: &Packed,
     ) -> Response {
-        self.request(Method::PUT, &packed.path(), Some(token))
-            .header("skillpkg-public-key", author.offered())
+        author
+            .offer(self.request(Method::PUT, &packed.path(), Some(token)))
             .body(packed.archive.clone())
             .send()
             .await
@@ -197,16 +201,35 @@ pub(crate) fn client() -> reqwest::Client {
 }
 
 /// An account, its first token and its key.
+#[derive(Clone)]
 pub(crate) struct Author {
     pub(crate) account: String,
     pub(crate) token: String,
     pub(crate) key: SigningKey,
+    /// The identity of its registry.
+    pub(crate) identity: String,
 }
 
 impl Author {
-    /// The key as a publish offers it.
-    pub(crate) fn offered(&self) -> String {
-        STANDARD.encode(self.key.public().to_der())
+    /// The same account with another key.
+    pub(crate) fn with_key(&self, key: SigningKey) -> Self {
+        Self { key, ..self.clone() }
+    }
+
+    /// A publish that offers the key, and shows that the account holds it.
+    pub(crate) fn offer(&self, request: RequestBuilder) -> RequestBuilder {
+        let key = STANDARD.encode(self.key.public().to_der());
+        request.header("skillpkg-public-key", key).header("skillpkg-key-proof", self.proof())
+    }
+
+    /// What shows that the account holds the key.
+    pub(crate) fn proof(&self) -> String {
+        STANDARD.encode(prove_key(&self.account, &self.identity, &self.key).to_bytes())
+    }
+
+    /// The body that registers the key.
+    pub(crate) fn registration(&self) -> serde_json::Value {
+        serde_json::json!({"pem": self.key.public().to_pem(), "proof": self.proof()})
     }
 }
 

@@ -30,9 +30,15 @@ pub struct Key {
     pub pem: String,
     /// When it was registered, RFC 3339 in UTC.
     pub added: String,
+    /// Whether the account has shown that it holds the private key.
+    #[serde(default)]
+    pub proven: bool,
     /// When it was revoked; absent where it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked: Option<String>,
+    /// Why it was revoked, where the account said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// The signing keys of an account.
@@ -50,6 +56,20 @@ pub struct Keys {
 pub struct AddKey {
     /// The public key, SPKI PEM.
     pub pem: String,
+    /// The base64 of the envelope that shows that the account holds the private key
+    /// ([`crate::signature::key_proof`]): without it nothing is registered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<String>,
+}
+
+/// Asks that a key be revoked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RevokeKey {
+    /// Why, for whoever has something that it signed: 1 to 500 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// Asks for a token.

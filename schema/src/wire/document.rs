@@ -107,6 +107,9 @@ pub struct SignerKey {
     /// The leaf of that in the registry's log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_index: Option<u64>,
+    /// Why its account revoked it, in the account's words, where it said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// Asks for many documents at once.

@@ -8,10 +8,12 @@ mod document;
 mod log;
 mod problem;
 mod publish;
+mod registry;
 mod search;
 
 pub use account::{
-    AddKey, Key, Keys, MintToken, MintedToken, OwnerChange, Owners, Token, Tokens, WhoAmI,
+    AddKey, Key, Keys, MintToken, MintedToken, OwnerChange, Owners, RevokeKey, Token, Tokens,
+    WhoAmI,
 };
 pub use advisory::{Advisory, Effect};
 pub use document::{
@@ -22,7 +24,8 @@ pub use log::{
     ProvenBucket, View,
 };
 pub use problem::Problem;
-pub use publish::{PUBLIC_KEY_HEADER, PublishAnswer};
+pub use publish::{KEY_PROOF_HEADER, PUBLIC_KEY_HEADER, PublishAnswer};
+pub use registry::RegistryInformation;
 pub use search::{SearchAnswer, SearchHit};
 
 /// Most names in one index request.

@@ -12,6 +12,11 @@ use crate::version::Version;
 /// base64 of its SPKI DER; an account's first publish registers it.
 pub const PUBLIC_KEY_HEADER: &str = "skillpkg-public-key";
 
+/// The header in which a publish shows that its account holds the key in [`PUBLIC_KEY_HEADER`], as
+/// the base64 of the envelope ([`crate::signature::key_proof`]). Needed where the key is yet to be
+/// registered: an archive that somebody else signed could be sent by anybody.
+pub const KEY_PROOF_HEADER: &str = "skillpkg-key-proof";
+
 /// A version that is published: 201 where it is new, 200 where the same manifest was there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -208,14 +208,14 @@ async fn the_warnings_of_a_publish_are_safe_to_print_and_may_be_absent() {
     let (name, version) = ("w".parse().unwrap(), "1.0.0".parse().unwrap());
     let file = tempfile::NamedTempFile::new().unwrap();
     let server = Server::start(vec![Answer::json(&body.to_string())]).await;
-    let answer = registry(&server).publish(&name, &version, file.path(), None).await.unwrap();
+    let answer = registry(&server).publish(&name, &version, file.path(), None, None).await.unwrap();
     assert_eq!(answer.warnings, []);
     let warning = serde_json::json!({
         "severity": "warning", "code": "x", "message": "m\u{1b}[2J", "file": "f\u{202e}",
     });
     body["warnings"] = vec![warning; 1_000].into();
     let server = Server::start(vec![Answer::json(&body.to_string())]).await;
-    let answer = registry(&server).publish(&name, &version, file.path(), None).await.unwrap();
+    let answer = registry(&server).publish(&name, &version, file.path(), None, None).await.unwrap();
     assert_eq!(answer.warnings.len(), 100);
     assert_eq!(answer.warnings[0].message, "m\\u{1b}[2J");
     assert_eq!(answer.warnings[0].file.as_deref(), Some("f\\u{202e}"));

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use skillpkg_schema::signature::SigningKey;
+use skillpkg_schema::signature::key_proof::prove_key;
 
 use super::server::{Answer, Server};
 use super::{registry, registry_at};
@@ -13,8 +14,9 @@ const WHO: &str = r#"{"account":"ada","grants":["read"],"scopes":[],"later":"fie
 
 #[tokio::test]
 async fn each_route_is_asked_as_the_api_has_it() {
-    let key = SigningKey::generate().unwrap().public();
-    let id = key.id();
+    let signing = SigningKey::generate().unwrap();
+    let (key, id) = (signing.public(), signing.public().id());
+    let proof = prove_key("ada", "skillpkg/1", &signing);
     let (name, version) = ("acme/waitlist".parse().unwrap(), "1.2.0+b.1".parse().unwrap());
     let server = Server::start(vec![Answer::json("{}")]).await;
     let registry = registry_at(&format!("{}/base", server.url), Some("skp_1"));
@@ -24,7 +26,7 @@ async fn each_route_is_asked_as_the_api_has_it() {
     let _ = registry.document(&name).await;
     let _ = registry.document(&"waitlist".parse().unwrap()).await;
     let _ = registry.index(std::slice::from_ref(&name)).await;
-    let _ = registry.publish(&name, &version, file.path(), Some(&key)).await;
+    let _ = registry.publish(&name, &version, file.path(), Some(&key), Some(&proof)).await;
     let _ = registry.yank(&name, &version, "why").await;
     let _ = registry.unyank(&name, &version).await;
     let _ = registry.owners(&name).await;
@@ -33,8 +35,9 @@ async fn each_route_is_asked_as_the_api_has_it() {
     let _ = registry.search("a b&c", 7).await;
     let _ = registry.who_am_i().await;
     let _ = registry.keys().await;
-    let _ = registry.add_key(&key).await;
-    let _ = registry.revoke_key(&id).await;
+    let _ = registry.add_key(&key, &proof).await;
+    let _ = registry.revoke_key(&id, Some("lost")).await;
+    let _ = registry.information().await;
     let asked = server.asked();
     let lines: Vec<&str> = asked.iter().filter_map(|request| request.lines().next()).collect();
     let expected = [
@@ -52,12 +55,15 @@ async fn each_route_is_asked_as_the_api_has_it() {
         "GET /base/v1/keys",
         "POST /base/v1/keys",
         &format!("DELETE /base/v1/keys/{id}"),
+        "GET /base/v1/registry",
     ];
     assert_eq!(lines, expected.map(|line| format!("{line} HTTP/1.1")));
     assert!(asked.iter().all(|request| request.contains("authorization: Bearer skp_1\r\n")));
     assert!(asked[2].ends_with(r#"{"names":["acme/waitlist"]}"#));
     let publish = &asked[3];
     assert!(publish.contains("content-type: application/vnd.skillpkg.archive+zstd\r\n"));
+    assert!(publish.contains("skillpkg-key-proof: "));
+    assert!(asked[12].contains(r#""proof":""#) && asked[13].ends_with(r#"{"reason":"lost"}"#));
     assert!(publish.contains("skillpkg-public-key: ") && publish.ends_with("\r\n\r\narchive"));
     assert!(asked[4].ends_with(r#"{"reason":"why"}"#));
     assert!(asked[7].ends_with(r#"{"account":"bob"}"#) && asked[8].ends_with(r#""bob"}"#));
@@ -110,7 +116,7 @@ async fn an_upload_of_a_file_that_is_not_there_says_so() {
     let server = Server::start(vec![Answer::json("{}")]).await;
     let (name, version) = ("w".parse().unwrap(), "1.0.0".parse().unwrap());
     let absent = Path::new("/nonexistent/a.skill.tar.zst");
-    let error = registry(&server).publish(&name, &version, absent, None).await.unwrap_err();
+    let error = registry(&server).publish(&name, &version, absent, None, None).await.unwrap_err();
     assert_eq!(error.code, "file_unreadable");
     assert!(server.asked().is_empty());
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::wire::PublishAnswer;
-use skillpkg_schema::{Blake3Digest, Manifest, Sha256Digest};
+use skillpkg_schema::{Blake3Digest, Manifest, QualifiedName, Sha256Digest};
 use sqlx::SqliteConnection;
 
 use super::verify::Verified;
 use super::{Step, may_publish, rows, store};
-use crate::accounts::keys;
+use crate::accounts::keys::{self, Added, Holder};
 use crate::auth::{Caller, Credential};
 use crate::clock;
 use crate::database::Write;
@@ -24,12 +24,12 @@ use crate::state::Registry;
 ///
 /// Everything that was decided before is decided again here, under the write lock: who may publish,
 /// which keys count, whether the version is there. When this answers, the version survives a crash;
-/// cut short, it is absent.
+/// cut short, it is absent. Answers also with the names whose documents say something else than before.
 pub(super) async fn commit(
     registry: &Registry,
     credential: &Arc<Credential>,
     verified: &Verified,
-) -> Answer<PublishAnswer> {
+) -> Answer<(PublishAnswer, Vec<QualifiedName>)> {
     let manifest = &verified.manifest;
     let name = &manifest.name;
     let mut write = registry.data.database.write().await?;
@@ -45,9 +45,10 @@ pub(super) async fn commit(
         None => take_name(&mut write, registry, credential, manifest).await?,
     };
     if let Some(answer) = existing_of(&mut write, skill, verified).await? {
-        return Ok(answer);
+        return Ok((answer, Vec::new()));
     }
-    let key_registered = check_keys(&mut write, credential, verified).await?;
+    let (key_registered, mut changed) = check_keys(&mut write, credential, verified).await?;
+    changed.push(name.clone());
     let version = rows::insert_version(&mut write, credential, skill, verified).await?;
     deletion::revive(&mut write, skill).await?;
     let fresh = rows::insert_blobs(&mut write, version, manifest).await?;
@@ -60,7 +61,7 @@ pub(super) async fn commit(
     store::still_there(registry, verified, fresh).await?;
     registry.at(Step::RowsWritten)?;
     write.commit().await?;
-    Ok(PublishAnswer {
+    let answer = PublishAnswer {
         name: name.clone(),
         version: manifest.version.clone(),
         address,
@@ -72,7 +73,8 @@ pub(super) async fn commit(
         created: true,
         key_registered,
         warnings: verified.warnings.clone(),
-    })
+    };
+    Ok((answer, changed))
 }
 
 /// Takes a name that is not there for the account.
@@ -181,29 +183,34 @@ async fn existing_of(
     }))
 }
 
-/// Checks that the keys which signed still count; registers the account's first one.
+/// Checks that the keys which signed still count; registers the account's first one, and keeps the
+/// proof of one that had none. Answers with the key that was registered, and the names whose
+/// documents name another account for it from now on.
 async fn check_keys(
     write: &mut Write,
     credential: &Credential,
     verified: &Verified,
-) -> Answer<Option<KeyId>> {
+) -> Answer<(Option<KeyId>, Vec<QualifiedName>)> {
     let present = keys::of_account(&mut **write, credential.account_id).await?;
-    let refused = || {
-        let detail = "the account's keys were changed meanwhile; publish again";
-        Refusal::new(Code::KeyNotRegistered, detail)
-    };
-    match &verified.first_key {
-        Some(key) if present.is_empty() => {
-            if !keys::add(write, credential.account_id, key).await? {
-                let detail = format!("the key {} is registered by another account", key.id());
-                return Err(Refusal::new(Code::KeyTaken, detail));
+    let holder = Holder { id: credential.account_id, name: &credential.account };
+    if let Some(proven) = verified.proven.as_ref().filter(|_| verified.first && present.is_empty())
+    {
+        let id = proven.key.id();
+        return match keys::add(write, holder, proven).await? {
+            Added::Registered(changed) => Ok((Some(id), changed)),
+            Added::Taken => {
+                let detail = format!("the key {id} is registered by another account");
+                Err(Refusal::new(Code::KeyTaken, detail))
             }
-            Ok(Some(key.id()))
-        }
-        _ => {
-            let counts =
-                |id: &KeyId| present.iter().any(|key| key.id == *id && key.revoked.is_none());
-            if verified.key_ids.iter().all(counts) { Ok(None) } else { Err(refused()) }
-        }
+        };
     }
+    let counts = |id: &KeyId| present.iter().any(|key| key.id == *id && key.revoked.is_none());
+    if !verified.key_ids.iter().all(counts) {
+        let detail = "the account's keys were changed meanwhile; publish again";
+        return Err(Refusal::new(Code::KeyNotRegistered, detail));
+    }
+    if let Some(proven) = &verified.proven {
+        keys::prove(write, holder, proven).await?;
+    }
+    Ok((None, Vec::new()))
 }

@@ -13,7 +13,7 @@ mod verify;
 use std::sync::Arc;
 
 use axum::body::Body;
-use skillpkg_schema::signature::PublicKey;
+use skillpkg_schema::signature::{Envelope, PublicKey};
 use skillpkg_schema::wire::PublishAnswer;
 use skillpkg_schema::{QualifiedName, Version};
 
@@ -62,15 +62,31 @@ pub struct Request {
     /// The version in the path.
     pub version: Version,
     /// The key that the request offers.
-    pub offered: Option<PublicKey>,
+    pub offered: Option<Offered>,
+}
+
+/// The key that a publish offers.
+#[derive(Debug, Clone)]
+pub struct Offered {
+    /// The key.
+    pub key: PublicKey,
+    /// What is to show that the account holds it.
+    pub proof: Option<Envelope>,
 }
 
 /// Refuses what can be refused before the body is read: a token that does not allow it, a name that
-/// is another's, a scope that the account may not publish to.
-pub async fn admit(registry: &Registry, caller: &Caller, name: &QualifiedName) -> Answer<()> {
+/// is another's, a scope that the account may not publish to, a key to register of which nothing
+/// shows that the account holds it.
+pub async fn admit(
+    registry: &Registry,
+    caller: &Caller,
+    name: &QualifiedName,
+    offered: Option<&Offered>,
+) -> Answer<()> {
     super::refuse(access::decide_unseen(Need::Publish, caller, Some(name)), Need::Publish, name)?;
     let mut read = registry.data.database.readers().acquire().await?;
-    may_publish(&mut read, caller, name).await
+    may_publish(&mut read, caller, name).await?;
+    verify::signing_keys(&mut read, caller.account()?, offered).await.map(|_| ())
 }
 
 /// Whether the account may publish the name, whether it is there or not.
@@ -166,8 +182,10 @@ async fn put_and_commit(
 ) -> Answer<PublishAnswer> {
     store::put(registry, verified).await?;
     registry.at(Step::ArchivePut)?;
-    let answer = commit::commit(registry, credential, verified).await?;
-    registry.documents.forget(&verified.manifest.name);
+    let (answer, changed) = commit::commit(registry, credential, verified).await?;
+    for name in &changed {
+        registry.documents.forget(name);
+    }
     registry.at(Step::Committed)?;
     Ok(answer)
 }
@@ -190,7 +208,9 @@ pub async fn publish(
     crate::server::to_the_end(async move {
         let _upload = upload;
         let _verification = registry.verification_permit().await?;
-        let keys = verify::signing_keys(&registry, &credential, request.offered).await?;
+        let mut read = registry.data.database.readers().acquire().await?;
+        let keys = verify::signing_keys(&mut read, &credential, request.offered.as_ref()).await?;
+        drop(read);
         let verified = verify::verify(received, request, keys).await?;
         registry.at(Step::Verified)?;
         let answer = match commit::existing(&registry, &credential, &verified).await? {

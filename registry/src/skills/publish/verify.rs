@@ -12,14 +12,16 @@ use skillpkg_schema::skill::{SkillFile, hidden_text};
 use skillpkg_schema::wire::Key;
 use skillpkg_schema::{Diagnostic, Manifest, Version};
 use skillpkg_store::archive::{ArchiveError, Bounds, Reader};
+use sqlx::SqliteConnection;
 
-use super::Request;
 use super::receive::{Received, too_large};
 use super::staged::Staged;
-use crate::accounts::keys;
+use super::{Offered, Request};
+use crate::accounts::keys::{self, ProvenKey};
+use crate::accounts::proof;
 use crate::auth::Credential;
+use crate::identity;
 use crate::problem::{Answer, Code, Refusal};
-use crate::state::Registry;
 
 /// The keys that a signature is looked for under.
 #[derive(Debug, Clone)]
@@ -30,6 +32,8 @@ pub(super) struct SigningKeys {
     pub(super) revoked: Vec<KeyId>,
     /// Whether the one accepted key is yet to be registered: the account has none.
     pub(super) first: bool,
+    /// The key that is to be registered, or whose registration has no proof yet.
+    pub(super) proven: Option<ProvenKey>,
 }
 
 /// A version of which everything is verified, and whose files are still staged.
@@ -49,8 +53,10 @@ pub(super) struct Verified {
     pub(super) key_ids: Vec<KeyId>,
     /// What is worth telling whoever publishes.
     pub(super) warnings: Vec<Diagnostic>,
-    /// The key to register with it, where it is the account's first.
-    pub(super) first_key: Option<PublicKey>,
+    /// Whether [`Verified::proven`] is to be registered with it, as the account's first.
+    pub(super) first: bool,
+    /// The key that is to be registered, or whose registration has no proof yet.
+    pub(super) proven: Option<ProvenKey>,
     /// The archive as it came.
     pub(super) received: Received,
     /// Its files.
@@ -59,17 +65,32 @@ pub(super) struct Verified {
 
 /// The keys under which a signature by this account counts.
 ///
-/// An account without any key, revoked ones included, is signed for by the key that it offers; from
-/// then on a token alone cannot bring in another.
+/// An account without any key, revoked ones included, is signed for by the key that it offers and
+/// shows that it holds: an archive that somebody else signed could be sent by anybody. From then on
+/// a token alone cannot bring in another.
 pub(super) async fn signing_keys(
-    registry: &Registry,
+    connection: &mut SqliteConnection,
     credential: &Credential,
-    offered: Option<PublicKey>,
+    offered: Option<&Offered>,
 ) -> Answer<SigningKeys> {
-    let keys = keys::of_account(registry.data.database.readers(), credential.account_id).await?;
-    if keys.is_empty() {
-        let accepted: Vec<PublicKey> = offered.into_iter().collect();
-        return Ok(SigningKeys { accepted, revoked: Vec::new(), first: true });
+    let keys = keys::of_account(&mut *connection, credential.account_id).await?;
+    let registered = offered.and_then(|offered| keys.iter().find(|key| key.id == offered.key.id()));
+    let first = keys.is_empty();
+    let proven = match offered {
+        // Without a proof it stays as it was registered.
+        Some(Offered { key, proof })
+            if first
+                || proof.is_some()
+                    && registered.is_some_and(|own| !own.proven && own.revoked.is_none()) =>
+        {
+            let identity = identity::of(connection).await?;
+            Some(proof::check(*key, proof.clone(), &credential.account, &identity)?)
+        }
+        _ => None,
+    };
+    if first {
+        let accepted: Vec<PublicKey> = proven.iter().map(|proven| proven.key).collect();
+        return Ok(SigningKeys { accepted, revoked: Vec::new(), first, proven });
     }
     let revoked = keys.iter().filter(|key| key.revoked.is_some()).map(|key| key.id).collect();
     let accepted = keys
@@ -77,7 +98,7 @@ pub(super) async fn signing_keys(
         .filter(|key| key.revoked.is_none())
         .map(public_key)
         .collect::<Answer<Vec<_>>>()?;
-    Ok(SigningKeys { accepted, revoked, first: false })
+    Ok(SigningKeys { accepted, revoked, first, proven })
 }
 
 fn public_key(key: &Key) -> Answer<PublicKey> {
@@ -125,7 +146,8 @@ fn verify_blocking(received: Received, request: &Request, keys: &SigningKeys) ->
     let refused = signed.as_ref().err().map(|error| signature_refused(error, &envelope, keys));
     match (refused, signed) {
         (None, Ok(key_ids)) if faults.is_empty() => Ok(Verified {
-            first_key: keys.first.then(|| keys.accepted.first().copied()).flatten(),
+            first: keys.first,
+            proven: keys.proven.clone(),
             manifest,
             manifest_bytes,
             manifest_digests,
@@ -235,7 +257,7 @@ fn signature_refused(
     let hint = match code {
         Code::KeyRevoked => "sign with a key that is not revoked; `skillpkg keys list` shows them",
         Code::KeyNotRegistered if keys.first => {
-            "an account's first publish offers its public key in the header `skillpkg-public-key`"
+            "an account's first publish offers its public key in the header `skillpkg-public-key`, and shows in `skillpkg-key-proof` that the account holds it"
         }
         Code::KeyNotRegistered => "`skillpkg keys add` registers another key of the account",
         _ => "sign this very version: `skillpkg publish` does",

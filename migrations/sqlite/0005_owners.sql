@@ -1,0 +1,54 @@
+-- Who is invited, whose a key is, and what tells this registry from every other.
+
+-- Invitations to own a skill; one that is accepted, declined or withdrawn is gone.
+CREATE TABLE owner_invitations (
+    skill_id   INTEGER NOT NULL REFERENCES skills (id) ON DELETE CASCADE,
+    -- Who is invited.
+    account_id INTEGER NOT NULL REFERENCES accounts (id),
+    inviter_id INTEGER NOT NULL REFERENCES accounts (id),
+    -- Whether the inviter is an owner no more once it is accepted.
+    transfer   BOOLEAN NOT NULL,
+    created    TEXT NOT NULL,
+    expires    TEXT NOT NULL,
+    PRIMARY KEY (skill_id, account_id)
+);
+CREATE INDEX owner_invitations_of_account ON owner_invitations (account_id);
+CREATE INDEX owner_invitations_by_inviter ON owner_invitations (inviter_id);
+
+-- Invitations to be a member of a scope.
+CREATE TABLE member_invitations (
+    scope_id   INTEGER NOT NULL REFERENCES scopes (id) ON DELETE CASCADE,
+    account_id INTEGER NOT NULL REFERENCES accounts (id),
+    inviter_id INTEGER NOT NULL REFERENCES accounts (id),
+    -- As in `scope_members`.
+    role       TEXT NOT NULL,
+    created    TEXT NOT NULL,
+    expires    TEXT NOT NULL,
+    PRIMARY KEY (scope_id, account_id)
+);
+CREATE INDEX member_invitations_of_account ON member_invitations (account_id);
+CREATE INDEX member_invitations_by_inviter ON member_invitations (inviter_id);
+
+-- The canonical envelope that shows that the account holds the key; null where the key was registered
+-- before that was asked for.
+ALTER TABLE keys ADD COLUMN proof TEXT;
+-- Why it was revoked, in the account's words.
+ALTER TABLE keys ADD COLUMN revoke_reason TEXT;
+
+-- Registrations without a proof that ended since another account showed that it holds the key.
+CREATE TABLE former_keys (
+    key_id        TEXT NOT NULL REFERENCES keys (id),
+    account_id    INTEGER NOT NULL REFERENCES accounts (id),
+    added         TEXT NOT NULL,
+    revoked       TEXT NOT NULL,
+    revoke_reason TEXT NOT NULL,
+    PRIMARY KEY (key_id, account_id)
+);
+CREATE INDEX former_keys_of_account ON former_keys (account_id);
+
+-- One row.
+CREATE TABLE registry_identity (
+    id       INTEGER PRIMARY KEY CHECK (id = 1),
+    identity TEXT NOT NULL
+);
+INSERT INTO registry_identity (id, identity) VALUES (1, 'skillpkg/' || lower(hex(randomblob(8))));
