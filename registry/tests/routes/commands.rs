@@ -188,13 +188,13 @@ async fn a_version_and_a_name_are_deleted_while_the_registry_serves() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     registry_in(&data).await;
-    let ana = author("ana", &done(&data, &["user", "add", "ana"]));
+    let ana = author(&data, "ana").await;
     done(&data, &["user", "add", "ben"]);
     let serving = Serving::start(&data);
     for version in ["1.0.0", "1.1.0"] {
         let packed = Skill::new("waitlist", version).pack(&ana);
         let request = client().put(format!("{}{}", serving.url, packed.path()));
-        let request = request.bearer_auth(&ana.token).header("skillpkg-public-key", ana.offered());
+        let request = ana.offer(request.bearer_auth(&ana.token));
         assert_eq!(request.body(packed.archive).send().await.unwrap().status(), 201);
     }
     let versions = async || {
