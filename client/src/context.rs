@@ -1,6 +1,7 @@
 //! What every command gets: settings out of flags, environment, project file and configuration, and
 //! the output.
 
+use skillpkg::policy::{PolicySource, Whose};
 use skillpkg::settings::Sources;
 use skillpkg::{Error, Kind, Settings};
 
@@ -29,7 +30,13 @@ impl Context {
             working_directory,
             user_home: std::env::home_dir().filter(|home| home.is_absolute()),
         };
-        let (settings, warnings) = sources.settings()?;
+        let (mut settings, warnings) = sources.settings()?;
+        // One more file that rules as the machine's does; it takes none away.
+        if let Some(path) = std::env::var_os("SKILLPKG_MACHINE_POLICY").filter(|path| !path.is_empty())
+        {
+            let path = sources.working_directory.join(path);
+            settings.policies.push(PolicySource { path, whose: Whose::Machine, named: true });
+        }
         output.warn_all(&warnings);
         Ok(Self { settings, output })
     }

@@ -8,7 +8,7 @@ use skillpkg_store::archive::ArchiveError;
 use skillpkg_store::content::StoreError;
 
 /// What sort of failure it is. The design fixes the exit code of each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// It failed.
     Failed,

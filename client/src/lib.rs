@@ -5,6 +5,7 @@
 
 pub mod activation;
 pub mod agents;
+pub mod audit;
 pub mod credentials;
 pub mod error;
 mod findings;
@@ -12,6 +13,7 @@ pub mod host;
 pub mod install;
 pub mod keys;
 mod parallel;
+pub mod policy;
 mod private_file;
 pub mod project;
 mod real_path;

@@ -202,7 +202,8 @@ pub(crate) fn fail_usage(error: &clap::Error) {
     let _ = print_json(&Error::new(Kind::Usage, "usage", message).to_json());
 }
 
-fn print_json(data: &impl Serialize) -> Result<(), Error> {
+/// Prints data as one line of JSON.
+pub(crate) fn print_json(data: &impl Serialize) -> Result<(), Error> {
     let text = serde_json::to_string(data)
         .map_err(|error| Error::new(Kind::Failed, "output_failed", error.to_string()))?;
     let mut stdout = io::stdout().lock();

@@ -100,7 +100,7 @@ fn patterns(text: &str) -> Vec<String> {
 
 /// What the frontmatter tells a host beside that: each text of it with the keys that lead to it, as
 /// phrases that are safe to print.
-pub(super) fn host_settings(manifest: &Manifest) -> BTreeSet<String> {
+pub(crate) fn host_settings(manifest: &Manifest) -> BTreeSet<String> {
     let mut told = BTreeSet::new();
     for (key, value) in &manifest.metadata {
         match value {

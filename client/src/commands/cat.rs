@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
+use skillpkg::policy::{Policy, check_content};
 use skillpkg::project::ProjectDirectory;
 use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
@@ -157,6 +158,9 @@ async fn print(
     registry: Option<&Registry>,
     address: &ContentAddress,
 ) -> Result<u8, Error> {
+    let settings = &context.settings;
+    let policy = Policy::of_project(settings, &settings.project)?;
+    check_content(&policy, settings, &settings.project, store, address)?;
     // A terminal would obey what is in the bytes; there they are shown, and not written as they are.
     let absent = if context.output.json || io::stdout().is_terminal() {
         match store.read_blob(address, MAX_UNPACKED_BYTES) {

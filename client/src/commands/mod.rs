@@ -4,6 +4,7 @@ mod absent;
 mod account;
 mod activate;
 mod agent_rules;
+mod audit;
 mod attendant;
 mod call;
 mod cat;
@@ -29,6 +30,7 @@ mod owner;
 mod pack;
 mod packed;
 mod packing;
+mod policy;
 mod publish;
 mod reason;
 mod rehearsal;
@@ -203,6 +205,10 @@ enum Command {
     Cat(cat::Arguments),
     /// Hash installed skills or archives again, and check their signatures
     Verify(verify::Arguments),
+    /// Hold everything that is installed against the policies
+    Audit(audit::Arguments),
+    /// Tell the rules that the machine, the user and the project set
+    Policy(policy::Arguments),
     /// Remove what no project on this machine uses from the store
     Gc(gc::Arguments),
     /// Print the completions of a shell
@@ -271,6 +277,8 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Call(arguments) => call::run(arguments, context).await,
         Command::Cat(arguments) => cat::run(arguments, context).await,
         Command::Verify(arguments) => verify::run(arguments, context).await,
+        Command::Audit(arguments) => audit::run(arguments, context).await,
+        Command::Policy(arguments) => policy::run(&arguments, context),
         Command::Gc(arguments) => gc::run(arguments, context).await,
         Command::Completions(arguments) => completions::run(&arguments, context),
     }

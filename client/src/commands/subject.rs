@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use skillpkg::policy::{Policy, check_content};
 use skillpkg::project::{ProjectDirectory, io_hint};
 use skillpkg::state::State;
 use skillpkg::{Error, Kind};
@@ -72,8 +73,8 @@ impl Subject {
     /// The parsed `SKILL.md`, and of a directory the checked whole, with the names of its scripts.
     ///
     /// An archive is refused: only what lies in a directory or was verified into the store is
-    /// compiled.
-    pub(crate) fn skill_file(self) -> Result<(SkillFile, Vec<String>), Error> {
+    /// compiled; and so is an installed skill that a policy forbids, since this is read to a model.
+    pub(crate) fn skill_file(self, context: &Context) -> Result<(SkillFile, Vec<String>), Error> {
         match self {
             Self::Directory(directory) => {
                 let skill = read_directory(&directory)?;
@@ -81,6 +82,12 @@ impl Subject {
                 Ok((skill.file, scripts.map(|script| script.name).collect()))
             }
             Self::Installed(snapshot) => {
+                if let Some(file) = snapshot.manifest.file(SKILL_FILE) {
+                    let settings = &context.settings;
+                    let policy = Policy::of_project(settings, &settings.project)?;
+                    let (store, address) = (Store::open(&settings.home)?, file.sha256.address());
+                    check_content(&policy, settings, &settings.project, &store, &address)?;
+                }
                 let scripts = snapshot.manifest.scripts.iter();
                 let scripts = scripts.map(|script| script.name.clone()).collect();
                 Ok((parse(&snapshot.skill_file, SKILL_FILE)?, scripts))

@@ -16,8 +16,9 @@ use crate::context::Context;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: skillpkg verify --all
 
-Exits with 3 where a snapshot or an archive is not what was signed, and with 6 where only copies \
-in agents' directories were changed. Those are left as they are.")]
+Exits with 3 where a snapshot or an archive is not what was signed, else with 5 where a policy \
+forbids a skill, and with 6 where only copies in agents' directories were changed. Those are left as \
+they are.")]
 pub(crate) struct Arguments {
     /// Installed skills or archives; those of the project where absent
     what: Vec<String>,
@@ -101,7 +102,7 @@ fn tell(context: &Context, report: &Report) -> Result<(), Error> {
     // Nor does anything mend a signature that holds no more.
     let in_store = |problem: &Problem| {
         problem.directory.is_none()
-            && problem.kind != ProblemKind::Signature
+            && !matches!(problem.kind, ProblemKind::Signature | ProblemKind::Policy)
             && problem.name.parse::<QualifiedName>().is_ok()
     };
     if report.problems.iter().any(in_store) {
@@ -131,14 +132,7 @@ fn is_replaced(problem: &Problem) -> bool {
 }
 
 fn sentence(problem: &Problem) -> String {
-    let kind = match problem.kind {
-        ProblemKind::Modified => "modified",
-        ProblemKind::Missing => "missing",
-        ProblemKind::Extra => "extra",
-        ProblemKind::Mode => "mode",
-        ProblemKind::Digest => "digest",
-        ProblemKind::Signature => "signature",
-    };
+    let kind = problem.kind.as_str();
     let mut sentence = format!("{}: {kind}", escape(&problem.name));
     if !problem.path.is_empty() {
         let _ = write!(sentence, " `{}`", escape(&problem.path));

@@ -5,6 +5,7 @@ use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, SkillName, Versio
 
 use super::Host;
 use super::snapshot::Snapshot;
+use crate::policy::{Installed, Policy, Violation, refuse, violations_of};
 use crate::project::{LOCK_FILE, LockFile, ProjectDirectory};
 use crate::state::Active;
 use crate::{Error, Kind};
@@ -50,7 +51,26 @@ impl Host {
         check_locked(found, &lock)?;
         let mut snapshot = self.snapshot(found)?;
         snapshot.locked = lock.skill(&found.name).cloned();
+        snapshot.policy = self.policy()?;
+        refuse(&self.forbidden(&snapshot)?)?;
         Ok(snapshot)
+    }
+
+    /// The policies, as they are now.
+    pub(super) fn policy(&self) -> Result<Policy, Error> {
+        Policy::of_project(&self.settings, &self.root)
+    }
+
+    /// What the policies forbid of a snapshot that the lockfile names.
+    pub(super) fn forbidden(&self, snapshot: &Snapshot) -> Result<Vec<Violation>, Error> {
+        let Some(locked) = &snapshot.locked else { return Ok(Vec::new()) };
+        let installed = Installed {
+            manifest: &snapshot.manifest,
+            address: &locked.address,
+            envelope: &snapshot.envelope,
+            source: &locked.source,
+        };
+        violations_of(&snapshot.policy, &self.settings, &self.store, &self.state, &installed)
     }
 
     /// The project's lockfile; an empty one where there is none.
@@ -107,7 +127,7 @@ impl Host {
     /// Whether the project still has it is for whoever calls to compare.
     pub(super) fn snapshot(&self, active: &Active) -> Result<Snapshot, Error> {
         if let Some(stored) = self.store.stored(&active.address)? {
-            return Ok(Snapshot::new(active, stored.manifest, &self.store));
+            return Ok(Snapshot::new(active, stored, &self.store));
         }
         let (name, version) = (&active.name, &active.version);
         let message = format!("the snapshot of `{name}` {version} is not in the store");

@@ -16,6 +16,7 @@ use super::{
     PermissionRequest, Streams,
 };
 use crate::activation::program;
+use crate::policy::refuse;
 use crate::runner::{
     FailureKind, RunBounds, RunContext, RunFailure, RunOutput, Script, ScriptSource, Spawn,
 };
@@ -85,6 +86,9 @@ impl Host {
         options: &CallOptions,
     ) -> Result<CallOutcome, CallError> {
         let call = resolve(snapshot, id, arguments.for_tool()?)?;
+        if let Some(tool) = snapshot.manifest.tools.iter().find(|tool| tool.id == id) {
+            refuse(&snapshot.policy.call(&snapshot.shown(), &tool.run, &call.argv))?;
+        }
         let input = Json::Object(call.args.clone().into_iter().collect()).canonical();
         let request = request(snapshot, id, CapabilityKind::Tool, call.argv.clone(), input, true);
         ask(&request, permission).await?;
@@ -149,6 +153,7 @@ impl Host {
         options: &CallOptions,
     ) -> Result<CallOutcome, CallError> {
         let runner = self.runners.select(script).map_err(RunFailure::from)?;
+        refuse(&snapshot.policy.script_call(&snapshot.shown(), &runner.name()))?;
         let input = script.contract.bind(&arguments.for_script(script.contract.canonical())?)?;
         let runs = vec![runner.name(), shown(script)];
         let request = request(

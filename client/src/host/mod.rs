@@ -85,6 +85,7 @@ use skillpkg_schema::skill::{self, CatalogueEntry};
 use skillpkg_schema::{ContentAddress, QualifiedName};
 use skillpkg_store::content::Store;
 
+use crate::policy::{check_content, refuse};
 use crate::resource::{self, Resource, ResourceError, ResourceFailure};
 use crate::runner::RunnerSet;
 use crate::state::State;
@@ -178,16 +179,34 @@ impl Host {
         Ok(())
     }
 
-    /// The active skills, sorted by name. A skill that was installed and not activated is none.
+    /// The active skills, sorted by name. A skill that was installed and not activated is none, and
+    /// one that a policy forbids is left out: [`Host::forbidden_skills`] tells it.
     pub fn skills(&self) -> Result<Vec<ActiveSkill>, Error> {
+        let judged = self.judged()?.into_iter();
+        Ok(judged.filter(|(_, refusal)| refusal.is_none()).map(|(skill, _)| skill).collect())
+    }
+
+    /// The active skills that the policies of the machine, the user or the project forbid, sorted
+    /// by name, each with the refusal with which every question about it is answered.
+    pub fn forbidden_skills(&self) -> Result<Vec<(ActiveSkill, Error)>, Error> {
+        let judged = self.judged()?.into_iter();
+        Ok(judged.filter_map(|(skill, refusal)| Some((skill, refusal?))).collect())
+    }
+
+    fn judged(&self) -> Result<Vec<(ActiveSkill, Option<Error>)>, Error> {
         let state = self.state.project(&self.root)?;
         let lock = self.lock_file()?;
+        let policy = self.policy()?;
         state
             .active
             .iter()
             .map(|active| {
                 check_locked(active, &lock)?;
-                Ok(ActiveSkill::new(active, &self.snapshot(active)?.manifest))
+                let mut snapshot = self.snapshot(active)?;
+                snapshot.locked = lock.skill(&active.name).cloned();
+                snapshot.policy = policy.clone();
+                let refusal = refuse(&self.forbidden(&snapshot)?).err();
+                Ok((ActiveSkill::new(active, &snapshot.manifest), refusal))
             })
             .collect()
     }
@@ -254,7 +273,10 @@ impl Host {
 
     /// The content of the store at exactly this address, of at most `limit` bytes, re-hashed just
     /// now. It is looked for nowhere else.
+    ///
+    /// Where a policy rules skills, an installed skill that it allows must have it.
     pub async fn read_address(&self, address: &ContentAddress, limit: u64) -> Result<Bytes, Error> {
+        check_content(&self.policy()?, &self.settings, &self.root, &self.store, address)?;
         let resource = Resource::content(address.to_string(), "", *address);
         Ok(resource::read(&resource, &self.store, limit).await?)
     }

@@ -8,10 +8,12 @@ use skillpkg_schema::Manifest;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
 use skillpkg_schema::manifest::{FileEntry, ResourceEntry};
+use skillpkg_schema::signature::Envelope;
 use skillpkg_schema::skill::{self, SkillFile};
 use skillpkg_schema::tree::Tree as _;
-use skillpkg_store::content::Store;
+use skillpkg_store::content::{Store, Stored};
 
+use crate::policy::Policy;
 use crate::project::Locked;
 use crate::resource::{ResourceError, ResourceFailure};
 use crate::runner::Script;
@@ -27,18 +29,30 @@ pub(super) struct Snapshot {
     pub(super) programs: BTreeMap<String, PathBuf>,
     /// What the project's lockfile says of it, where that was read.
     pub(super) locked: Option<Locked>,
+    /// Its signatures.
+    pub(super) envelope: Envelope,
+    /// The policies that let it through.
+    pub(super) policy: Policy,
     store: Store,
 }
 
 impl Snapshot {
-    pub(super) fn new(active: &Active, manifest: Manifest, store: &Store) -> Self {
+    pub(super) fn new(active: &Active, stored: Stored, store: &Store) -> Self {
+        let Stored { manifest, envelope } = stored;
         Self {
             tree: store.tree_path(&manifest.address()),
             programs: active.programs.clone(),
             locked: None,
+            envelope,
+            policy: Policy::default(),
             manifest,
             store: store.clone(),
         }
+    }
+
+    /// `name@version`, for messages.
+    pub(super) fn shown(&self) -> String {
+        format!("`{}@{}`", self.manifest.name, self.manifest.version)
     }
 
     /// The parsed `SKILL.md`.

@@ -7,6 +7,7 @@ use skillpkg_schema::QualifiedName;
 use skillpkg_schema::wire::Document;
 use url::Url;
 
+use crate::policy::{From, Policy, refuse};
 use crate::registry::Registry;
 use crate::settings::registry_text;
 use crate::{Error, Kind, Settings};
@@ -22,16 +23,24 @@ impl Index {
     ///
     /// Beside each name stands the registry that the lockfile has it from, which is asked where none
     /// is configured. Nobody but the project chose it: no token of the environment goes there.
+    /// What a policy does not let come from there is not asked for.
     pub(super) async fn ask(
         settings: &Settings,
+        policy: &Policy,
         names: &[(QualifiedName, Option<Url>)],
     ) -> Result<Self, Error> {
+        let mut forbidden = Vec::new();
         let mut by_registry: BTreeMap<String, (Registry, Vec<QualifiedName>)> = BTreeMap::new();
         for (name, locked) in names {
             let choice = match (settings.registry_for(name), locked) {
                 (Err(error), Some(url)) if error.code == "no_registry" => settings.registry_at(url),
                 (choice, _) => choice?,
             };
+            let violations = policy.origin(name, From::Registry(&choice.url));
+            if !violations.is_empty() {
+                forbidden.extend(violations);
+                continue;
+            }
             let key = registry_text(&choice.url).to_owned();
             if let Some((_, names)) = by_registry.get_mut(&key) {
                 names.push(name.clone());
@@ -40,6 +49,7 @@ impl Index {
                 by_registry.insert(key, (registry, vec![name.clone()]));
             }
         }
+        refuse(&forbidden)?;
         let asked = by_registry.into_values().map(|(registry, names)| async move {
             let answer = registry.index(&names).await?;
             if let Some(missing) = answer.missing.first() {

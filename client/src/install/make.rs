@@ -26,10 +26,11 @@ use super::session::Session;
 use super::source::{self, Job, Origin};
 use super::trust;
 use crate::parallel::{self, ended_early};
+use crate::policy::{Policy, both, is_refusal};
 use crate::project::{Source, Wanted};
 use crate::runner::RunnerSet;
 use crate::state::{Provenance, Signers};
-use crate::{Error, Kind, Settings};
+use crate::{Error, Kind};
 
 /// Most skills that are fetched and verified at once.
 const AT_ONCE: usize = 12;
@@ -45,12 +46,22 @@ pub(super) async fn make(
     goal: Goal,
     attendant: &mut dyn Attendant,
 ) -> Result<Report, Error> {
+    // Whoever only removes something decides nothing.
+    let policy = if goal.skills.is_empty() {
+        Policy::default()
+    } else {
+        let project = session.files.project_text.as_deref();
+        Policy::with_project(session.settings, project)?
+    };
     let names = goal.skills.iter().map(|skill| &skill.wanted.name);
     let directories = Directories::choose(session, names)?;
     let before = session.state.signers()?;
-    let jobs = source::find(session, &goal, &before, attendant).await?;
+    let jobs = source::find(session, &goal, &policy, &before, attendant).await?;
     check_names(session, &goal)?;
     for job in &jobs {
+        for passed_over in &job.passed_over {
+            attendant.warn(passed_over);
+        }
         if let Some(reason) = &job.yanked {
             let (name, reason) = (&job.goal.wanted.name, escape(reason));
             attendant.warn(&format!("this version of `{name}` was yanked: {reason}"));
@@ -60,7 +71,7 @@ pub(super) async fn make(
             attendant.warn(&format!("`{name}` {version} was yanked: {reason}"));
         }
     }
-    let prepared = prepare_all(session, &jobs, attendant).await?;
+    let prepared = prepare_all(session, &jobs, policy, attendant).await?;
     let base = session.base();
     let mut folders = Folders::new(&base, &session.store);
     let mut placing = Placing {
@@ -207,11 +218,13 @@ fn check_names(session: &Session<'_>, goal: &Goal) -> Result<(), Error> {
 async fn prepare_all(
     session: &Session<'_>,
     jobs: &[Job],
+    policy: Policy,
     attendant: &mut dyn Attendant,
 ) -> Result<Vec<Prepared>, Error> {
     let shared = Shared {
         settings: Arc::new(session.settings.clone()),
         runners: RunnerSet::configured(session.settings)?,
+        policy: Arc::new(policy),
         store: session.store.clone(),
         lease: Arc::clone(&session.lease),
     };
@@ -237,11 +250,14 @@ async fn prepare_all(
         done.push((position, prepared));
         attendant.progress(Progress { done: done.len(), total });
     };
-    // What is missing on this machine is told of all skills at once, and not one a try.
-    let mut missing: Vec<(usize, Error)> = Vec::new();
+    // What is missing on this machine, and what a policy forbids, is told of all skills at once, and
+    // not one a try.
+    let (mut missing, mut forbidden): (Vec<(usize, Error)>, Vec<(usize, Error)>) =
+        (Vec::new(), Vec::new());
     for (position, prepared) in here {
         match prepared {
             Ok(prepared) => take(position, prepared, attendant),
+            Err(error) if is_refusal(&error) => forbidden.push((position, error)),
             Err(error) => missing.push((position, error)),
         }
     }
@@ -249,8 +265,13 @@ async fn prepare_all(
         match prepared {
             Ok(prepared) => take(position, prepared, attendant),
             Err(error) if error.kind == Kind::Requirement => missing.push((position, error)),
+            Err(error) if is_refusal(&error) => forbidden.push((position, error)),
             Err(error) => return Err(error),
         }
+    }
+    forbidden.sort_by_key(|(position, _)| *position);
+    if let Some(error) = forbidden.into_iter().map(|(_, error)| error).reduce(both) {
+        return Err(error);
     }
     missing.sort_by_key(|(position, _)| *position);
     if let Some(error) = missing.into_iter().map(|(_, error)| error).reduce(Error::and) {
@@ -281,7 +302,9 @@ fn prepare_stored(shared: &Shared, jobs: &[Job]) -> Result<Vec<Here>, Error> {
     for (position, prepared) in settled.iter().map(work).chain(others) {
         match prepared {
             Err(error) if is_lost(&error) => {}
-            Err(error) if error.kind != Kind::Requirement => return Err(error),
+            Err(error) if error.kind != Kind::Requirement && !is_refusal(&error) => {
+                return Err(error);
+            }
             prepared => all.push((position, prepared)),
         }
     }
@@ -307,7 +330,7 @@ async fn prepare_one(shared: Shared, memory: &Semaphore, job: &Job) -> Result<Pr
     match off_thread(&shared, &job.expected, archive).await {
         // What the store lost, or holds damaged, is had again.
         Err(error) if is_lost(&error) && matches!(job.origin, Origin::Store) => {
-            let archive = again(&shared.settings, job, error).await?;
+            let archive = again(&shared, job, error).await?;
             off_thread(&shared, &job.expected, Some(archive)).await
         }
         answer => answer,
@@ -315,7 +338,8 @@ async fn prepare_one(shared: Shared, memory: &Semaphore, job: &Job) -> Result<Pr
 }
 
 /// The archive of a skill that the store has lost; `lost` where it cannot be had.
-async fn again(settings: &Settings, job: &Job, lost: Error) -> Result<Archive, Error> {
+async fn again(shared: &Shared, job: &Job, lost: Error) -> Result<Archive, Error> {
+    let settings = &shared.settings;
     if settings.offline {
         return Err(lost);
     }
@@ -324,7 +348,7 @@ async fn again(settings: &Settings, job: &Job, lost: Error) -> Result<Archive, E
         Source::Registry(url) => Some(url.clone()),
         Source::File(_) => None,
     };
-    let index = Index::ask(settings, &[(name.clone(), locked)]).await?;
+    let index = Index::ask(settings, &shared.policy, &[(name.clone(), locked)]).await?;
     let entry = index.get(name).zip(job.expected.version.as_ref());
     let entry = entry
         .and_then(|((registry, document), version)| Some((registry, document.version(version)?)));

@@ -105,16 +105,45 @@ pub fn pick<'d>(
     document: &'d Document,
     requirement: &Requirement,
 ) -> Result<&'d VersionEntry, PickError> {
+    pick_passing(document, requirement, |_| false).map(|picked| picked.entry)
+}
+
+/// What was picked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Picked<'d> {
+    pub(super) entry: &'d VersionEntry,
+    /// Newer ones that would have done but for what keeps them back, the newest first.
+    pub(super) passed_over: Vec<&'d VersionEntry>,
+}
+
+/// [`pick`], passing over each version that `keeps_back` says is kept back, unless the requirement
+/// names exactly that one; where only such would do, the newest of them.
+pub(super) fn pick_passing<'d>(
+    document: &'d Document,
+    requirement: &Requirement,
+    keeps_back: impl Fn(&VersionEntry) -> bool,
+) -> Result<Picked<'d>, PickError> {
     let name = || document.name.clone();
     let mut fitting: Vec<&VersionEntry> =
         document.versions.iter().filter(|entry| fits(entry, requirement)).collect();
     fitting.sort_by(|left, right| left.version.cmp(&right.version));
-    let free = fitting
+    let names = |entry: &VersionEntry| requirement.names_exactly(&entry.version);
+    let mut free = fitting
         .iter()
         .rev()
-        .find(|entry| entry.yanked.is_none() || requirement.names_exactly(&entry.version));
-    if let Some(entry) = free {
-        return Ok(entry);
+        .copied()
+        .filter(|entry| entry.yanked.is_none() || names(entry))
+        .peekable();
+    let newest = free.peek().copied();
+    let mut passed_over = Vec::new();
+    for entry in free {
+        if names(entry) || !keeps_back(entry) {
+            return Ok(Picked { entry, passed_over });
+        }
+        passed_over.push(entry);
+    }
+    if let Some(entry) = newest {
+        return Ok(Picked { entry, passed_over: Vec::new() });
     }
     if let Some((entry, yank)) =
         fitting.last().and_then(|entry| Some((entry, entry.yanked.as_ref()?)))
@@ -311,6 +340,25 @@ mod tests {
         document.versions.clear();
         let error = pick(&document, &"latest".parse().unwrap()).unwrap_err();
         assert!(matches!(error, PickError::Deleted { .. }), "{error}");
+    }
+
+    #[test]
+    fn what_is_kept_back_is_passed_over_unless_it_is_named_or_nothing_else_will_do() {
+        let document = document(&[("1.2.0", false), ("1.3.0", false), ("1.4.0", false)]);
+        let picked = |requirement: &str, back: &[&str]| {
+            let keeps_back = |entry: &VersionEntry| back.contains(&&*entry.version.to_string());
+            let picked =
+                pick_passing(&document, &requirement.parse().unwrap(), keeps_back).unwrap();
+            let over: Vec<String> =
+                picked.passed_over.iter().map(|entry| entry.version.to_string()).collect();
+            (picked.entry.version.to_string(), over)
+        };
+        assert_eq!(picked("1", &[]), ("1.4.0".to_owned(), vec![]));
+        assert_eq!(picked("1", &["1.4.0"]), ("1.3.0".to_owned(), vec!["1.4.0".to_owned()]));
+        let both = vec!["1.4.0".to_owned(), "1.3.0".to_owned()];
+        assert_eq!(picked("latest", &["1.4.0", "1.3.0"]), ("1.2.0".to_owned(), both));
+        assert_eq!(picked("=1.4.0", &["1.4.0"]), ("1.4.0".to_owned(), vec![]));
+        assert_eq!(picked("1.3", &["1.4.0", "1.3.0"]), ("1.4.0".to_owned(), vec![]));
     }
 
     #[test]

@@ -4,13 +4,15 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use jiff::Timestamp;
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, Version};
 use skillpkg_store::content::{Ingested, Lease, Store, StoreError, Stored};
 
 use super::trust::{Candidate, vouching};
-use crate::activation::{self, Checked};
-use crate::project::ProjectArchive;
+use crate::activation::{self, Checked, prose_commands};
+use crate::policy::{Before, Policy, Skill, Violation, published, refuse};
+use crate::project::{ProjectArchive, Source};
 use crate::runner::RunnerSet;
 use crate::{Error, Kind, Settings};
 
@@ -19,6 +21,7 @@ use crate::{Error, Kind, Settings};
 pub(super) struct Shared {
     pub(super) settings: Arc<Settings>,
     pub(super) runners: RunnerSet,
+    pub(super) policy: Arc<Policy>,
     pub(super) store: Store,
     pub(super) lease: Arc<Lease>,
 }
@@ -51,6 +54,12 @@ pub(super) struct Expected {
     pub(super) verified: Option<KeyId>,
     /// What the store holds of it, re-hashed in this run.
     pub(super) held: Option<Held>,
+    /// Where it comes from.
+    pub(super) source: Source,
+    /// When it was published, as its registry says; [`None`] where that is not known.
+    pub(super) published: Option<String>,
+    /// The snapshot of it that the project has now.
+    pub(super) present: Option<ContentAddress>,
 }
 
 impl Expected {
@@ -136,7 +145,7 @@ pub(super) fn prepare(
     expected: &Expected,
     archive: Option<Archive>,
 ) -> Result<Prepared, Error> {
-    let Shared { settings, runners, store, lease } = shared;
+    let Shared { settings, runners, store, lease, .. } = shared;
     let is_new = archive.is_some();
     let (held, address, digest) = if let Some(archive) = archive {
         let Ingested { address, manifest, envelope, archive } =
@@ -164,6 +173,7 @@ pub(super) fn prepare(
         let named = |one: &&Candidate| Some(one.key.id()) == expected.key;
         expected.candidates.iter().filter(named).cloned().collect()
     };
+    refuse(&forbidden(shared, expected, manifest, &address, &vouching)?)?;
     let mut repaired = Vec::new();
     let checked = match expected.visible {
         true if expected.seen == Some(address) => {
@@ -183,6 +193,44 @@ pub(super) fn prepare(
     };
     let archive = digest.ok_or_else(|| lost(expected))?;
     Ok(Prepared { stored, address, archive, vouching, checked, repaired, is_new })
+}
+
+/// What the policies forbid of a snapshot that the store has.
+fn forbidden(
+    shared: &Shared,
+    expected: &Expected,
+    manifest: &Manifest,
+    address: &ContentAddress,
+    vouching: &[Candidate],
+) -> Result<Vec<Violation>, Error> {
+    let Shared { policy, store, .. } = shared;
+    if policy.is_empty() {
+        return Ok(Vec::new());
+    }
+    let prose = |manifest: &Manifest| {
+        let commands = if policy.reads_prose() { prose_commands(store, manifest) } else { None };
+        commands.unwrap_or_default()
+    };
+    let commands = prose(manifest);
+    let keys: Vec<KeyId> = vouching.iter().map(|candidate| candidate.key.id()).collect();
+    let other = expected.present.filter(|present| present != address);
+    let other = other.filter(|_| policy.compares_versions());
+    let present = other.map(|other| stored(store, &other)).transpose()?.flatten();
+    let before = present.as_ref().map(|present| prose(&present.manifest)).unwrap_or_default();
+    let skill = Skill {
+        manifest,
+        from: (&expected.source).into(),
+        keys: &keys,
+        published: expected.published.as_deref().and_then(published),
+        prose_commands: &commands,
+        findings: &[],
+        before: match (other, &present) {
+            (None, _) => Before::Nothing,
+            (Some(_), Some(present)) => Before::Version(&present.manifest, &before),
+            (Some(_), None) => Before::Lost,
+        },
+    };
+    Ok(policy.violations(&skill, Timestamp::now()))
 }
 
 fn ingest(
@@ -257,6 +305,7 @@ mod tests {
         let shared = Shared {
             runners: RunnerSet::configured(&settings).unwrap(),
             settings: Arc::new(settings),
+            policy: Arc::default(),
             lease: Arc::new(store.lease().unwrap()),
             store,
         };
@@ -279,6 +328,9 @@ mod tests {
             seen: None,
             verified: None,
             held: None,
+            source: Source::File("first.skill.tar.zst".to_owned()),
+            published: None,
+            present: None,
         };
         let came = prepare(&open).unwrap();
         let right = Expected {

@@ -1,6 +1,7 @@
 //! `remove` and `deactivate`: take skills out of a project, or out of the sight of agents.
 
 use skillpkg_schema::QualifiedName;
+use skillpkg_store::content::Stored;
 
 use super::attend::Attendant;
 use super::goal::{Entry, Goal, GoalSkill, Report};
@@ -10,7 +11,8 @@ use super::prepare::stored;
 use super::session::Session;
 use super::update::named;
 use crate::activation::check;
-use crate::project::Wanted;
+use crate::policy::{Installed, Policy, Rule, Violation, refuse, violations_of};
+use crate::project::{Locked, Wanted};
 use crate::{Error, Settings};
 
 /// Removes skills from a project: what was placed, both files' entries and the ledger's together.
@@ -64,10 +66,32 @@ pub async fn activate(
     // Where nothing has changed since it was placed, what it needs may still be gone.
     for locked in goal.skills.iter().filter_map(|skill| skill.keep.as_ref()) {
         if let Some(stored) = stored(&session.store, &locked.address)? {
+            refuse(&forbidden(&session, locked, &stored)?)?;
             check(&session.store, &stored.manifest, settings)?;
         }
     }
     make(&session, goal, attendant).await
+}
+
+/// What the policies forbid of an installed skill, but for its age: of that a registry may have to be
+/// asked yet.
+fn forbidden(
+    session: &Session<'_>,
+    locked: &Locked,
+    stored: &Stored,
+) -> Result<Vec<Violation>, Error> {
+    let project = session.files.project_text.as_deref();
+    let policy = Policy::with_project(session.settings, project)?;
+    let installed = Installed {
+        manifest: &stored.manifest,
+        address: &locked.address,
+        envelope: &stored.envelope,
+        source: &locked.source,
+    };
+    let (store, state) = (&session.store, &session.state);
+    let mut found = violations_of(&policy, session.settings, store, state, &installed)?;
+    found.retain(|violation| violation.rule != Rule::MinimumReleaseAge);
+    Ok(found)
 }
 
 fn chosen(session: &Session<'_>, names: &[String]) -> Result<Vec<QualifiedName>, Error> {

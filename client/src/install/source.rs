@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::wire::{Document, VersionEntry};
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
@@ -11,10 +12,11 @@ use url::Url;
 use super::attend::Attendant;
 use super::goal::{Goal, GoalSkill};
 use super::index::{Index, check_registry};
-use super::pick::{pick, told_deleted};
+use super::pick::{Picked, pick_passing, told_deleted};
 use super::prepare::{Expected, Held, stored};
 use super::session::Session;
 use super::trust::{Candidate, candidates_of};
+use crate::policy::Policy;
 use crate::project::{Locked, ProjectArchive, Source};
 use crate::registry::Registry;
 use crate::revocation::of_known_registries;
@@ -43,6 +45,8 @@ pub(super) struct Job {
     pub(super) log_index: Option<u64>,
     /// Why it was yanked, where it was.
     pub(super) yanked: Option<String>,
+    /// That newer versions were passed over, and why, as sentences.
+    pub(super) passed_over: Vec<String>,
     /// The locked version that it takes the place of, and why that was yanked, where it was.
     pub(super) moved_from: Option<(Version, String)>,
 }
@@ -59,13 +63,14 @@ impl Job {
 pub(super) async fn find(
     session: &Session<'_>,
     goal: &Goal,
+    policy: &Policy,
     signers: &Signers,
     attendant: &mut dyn Attendant,
 ) -> Result<Vec<Job>, Error> {
     let mut drafts = Vec::with_capacity(goal.skills.len());
     let mut asked = Vec::new();
     for (skill, held) in goal.skills.iter().zip(look(session, goal)?) {
-        let mut draft = draft(session, skill, held, signers)?;
+        let mut draft = draft(session, skill, held, policy, signers)?;
         if let Some(job) = &mut draft {
             ask_of_keys(session, job, signers, attendant).await?;
         } else {
@@ -78,7 +83,7 @@ pub(super) async fn find(
     let index = if asked.is_empty() {
         Index::default()
     } else {
-        Index::ask(session.settings, &asked).await?
+        Index::ask(session.settings, policy, &asked).await?
     };
     session.state.learn_revocations(signers, index.documents())?;
     drafts
@@ -86,7 +91,7 @@ pub(super) async fn find(
         .zip(&goal.skills)
         .map(|(draft, skill)| match draft {
             Some(job) => Ok(job),
-            None => from_index(session, skill, &index, signers),
+            None => from_index(session, skill, &index, policy, signers),
         })
         .collect()
 }
@@ -113,6 +118,7 @@ fn draft(
     session: &Session<'_>,
     skill: &GoalSkill,
     held: Option<Held>,
+    policy: &Policy,
     signers: &Signers,
 ) -> Result<Option<Job>, Error> {
     if let Some(file) = &skill.wanted.file {
@@ -128,17 +134,27 @@ fn draft(
     };
     let Some(key) = signers.key(&keep.key) else { return Ok(None) };
     let Some(held) = held else { return Ok(None) };
+    let published = if policy.rules_release_age() {
+        session.state.published(url, &keep.address)?
+    } else {
+        None
+    };
+    if policy.rules_release_age() && published.is_none() && !session.settings.offline {
+        return Ok(None);
+    }
     let account = pinned.account.clone();
     let known = Candidate::known(key, signers, Some(url), &keep.name);
     Ok(Some(Job {
         origin: Origin::Store,
         expected: Expected {
             held: Some(held),
+            published,
             ..expected_of(session, skill, keep, vec![Candidate { account, ..known }])
         },
         source: keep.source.clone(),
         log_index: keep.log_index,
         yanked: None,
+        passed_over: Vec::new(),
         moved_from: None,
         goal: skill.clone(),
     }))
@@ -164,6 +180,7 @@ fn file_job(
         source: Source::File(file.to_owned()),
         log_index: None,
         yanked: None,
+        passed_over: Vec::new(),
         moved_from: None,
         goal: skill.clone(),
     };
@@ -177,7 +194,7 @@ fn file_job(
     }
     let expected = match &skill.keep {
         Some(keep) => expected_of(session, skill, keep, candidates),
-        None => file_expected(session, skill, candidates),
+        None => file_expected(session, skill, file, candidates),
     };
     job(Origin::File(archive), expected)
 }
@@ -246,15 +263,24 @@ fn from_index(
     session: &Session<'_>,
     skill: &GoalSkill,
     index: &Index,
+    policy: &Policy,
     signers: &Signers,
 ) -> Result<Job, Error> {
     let name = &skill.wanted.name;
     let Some((registry, document)) = index.get(name) else { return Err(not_asked(name)) };
     let candidates = candidates_of(document, registry.url(), signers)?;
-    let entry = match &skill.keep {
-        Some(keep) => locked_entry(document, keep)?,
-        None => pick(document, &skill.wanted.requirement)?,
+    let now = Timestamp::now();
+    let Picked { entry, passed_over } = match &skill.keep {
+        Some(keep) => Picked { entry: locked_entry(document, keep)?, passed_over: Vec::new() },
+        None => pick_passing(document, &skill.wanted.requirement, |entry| {
+            policy.is_young(entry, now)
+        })?,
     };
+    if policy.rules_release_age() {
+        let (state, url) = (&session.state, registry.url());
+        state.remember_published(url, &entry.address, &entry.published)?;
+    }
+    let source = Source::Registry(registry.url().clone());
     let expected = match &skill.keep {
         Some(keep) => expected_of(session, skill, keep, candidates),
         None => Expected {
@@ -268,6 +294,9 @@ fn from_index(
             seen: seen(session, name),
             verified: None,
             held: None,
+            source: source.clone(),
+            published: None,
+            present: present(session, name),
         },
     };
     let held = stored(&session.store, &entry.address)?.map(Held::unseen);
@@ -277,10 +306,16 @@ fn from_index(
         } else {
             Origin::Registry(registry.clone(), entry.size)
         },
-        expected: Expected { held, ..expected },
-        source: Source::Registry(registry.url().clone()),
+        expected: Expected {
+            held,
+            source: source.clone(),
+            published: Some(entry.published.clone()),
+            ..expected
+        },
+        source,
         log_index: entry.log_index,
         yanked: entry.yanked.as_ref().map(|yank| yank.reason.clone()),
+        passed_over: passed_over.into_iter().map(|one| policy.passed_over(name, one)).collect(),
         moved_from: moved_from(session, document, entry),
         goal: skill.clone(),
     })
@@ -344,10 +379,18 @@ fn expected_of(
         seen: seen(session, &keep.name),
         verified: verified(session, keep),
         held: None,
+        source: keep.source.clone(),
+        published: None,
+        present: present(session, &keep.name),
     }
 }
 
-fn file_expected(session: &Session<'_>, skill: &GoalSkill, candidates: Vec<Candidate>) -> Expected {
+fn file_expected(
+    session: &Session<'_>,
+    skill: &GoalSkill,
+    file: &str,
+    candidates: Vec<Candidate>,
+) -> Expected {
     let name = &skill.wanted.name;
     Expected {
         name: Some(name.clone()),
@@ -360,7 +403,15 @@ fn file_expected(session: &Session<'_>, skill: &GoalSkill, candidates: Vec<Candi
         seen: seen(session, name),
         verified: None,
         held: None,
+        source: Source::File(file.to_owned()),
+        published: None,
+        present: present(session, name),
     }
+}
+
+/// The snapshot of a skill that the project has now: what agents see, else what is locked.
+fn present(session: &Session<'_>, name: &QualifiedName) -> Option<ContentAddress> {
+    seen(session, name).or_else(|| session.files.lock.skill(name).map(|locked| locked.address))
 }
 
 /// The snapshot of a skill that agents see now.

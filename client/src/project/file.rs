@@ -11,7 +11,7 @@ use super::{MAX_PROJECT_SKILLS, PROJECT_FILE, Wanted};
 use crate::install::ARCHIVE_ENDING;
 use crate::settings::registry_url;
 
-const TOP_KEYS: [&str; 3] = ["skills", "agents", "registry"];
+const TOP_KEYS: [&str; 4] = ["skills", "agents", "registry", "policy"];
 const SKILL_KEYS: [&str; 3] = ["version", "as", "file"];
 const AGENTS_KEYS: [&str; 2] = ["use", "copy"];
 
@@ -57,8 +57,10 @@ impl ProjectFile {
                 ("agents", DeValue::Table(agents)) => {
                     file.agents = read_agents(&mut reading, agents);
                 }
+                // Whoever decides by it reads it, and more strictly than this file is read.
+                ("policy", DeValue::Table(_)) => {}
                 ("registry", _) => file.registry = read_registry(&mut reading, value),
-                (name @ ("skills" | "agents"), _) => {
+                (name @ ("skills" | "agents" | "policy"), _) => {
                     reading.fault(value.span(), format!("`{name}` must be a table: `[{name}]`"));
                 }
                 (other, _) => reading.unknown_key(other, key.span(), &TOP_KEYS),

@@ -31,6 +31,7 @@ use self::connect::Patience;
 use self::error::RegistryError;
 use self::transport::{Ask, Payload, Transport, json};
 use crate::credentials::Credentials;
+use crate::policy::{Policy, refuse};
 use crate::settings::{Chosen, Connection, RegistryChoice, registry_text};
 use crate::{Error, Kind, Settings};
 
@@ -67,13 +68,15 @@ impl Registry {
     /// The registry of a choice, with the token that may go there: the environment's only to a
     /// registry that the user chose, else the one that was kept for exactly this URL.
     ///
-    /// Refuses with `offline` where the settings say that no network is asked.
+    /// Refuses with `offline` where the settings say that no network is asked, and with
+    /// `policy_registry` where a policy of the machine or the user does not allow it.
     pub fn chosen(settings: &Settings, choice: &RegistryChoice) -> Result<Self, Error> {
         if settings.offline {
             let url = registry_text(&choice.url);
             let message = format!("the registry at `{url}` would have to be asked, and is not");
             return Err(Error::new(Kind::Failed, "offline", message));
         }
+        refuse(&Policy::of_user(settings)?.registry(&choice.url))?;
         let token = token_for(settings, choice)?;
         let connection = settings.connections.get(&choice.url).cloned().unwrap_or_default();
         Self::with_connection(choice.url.clone(), token, &connection)

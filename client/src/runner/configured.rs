@@ -21,16 +21,8 @@ impl RunnerSet {
     /// both a command and a URL are configured for one runtime there are two runners, and no script
     /// of it is activated before one goes.
     pub fn configured(settings: &Settings) -> Result<Self, Error> {
-        let mut commands: BTreeMap<&str, Vec<String>> = BUILT_IN
-            .iter()
-            .filter(|(runtime, _)| !settings.remote_runners.contains_key(*runtime))
-            .map(|(runtime, words)| (*runtime, words.iter().map(|&word| word.to_owned()).collect()))
-            .collect();
-        for (runtime, command) in &settings.runners {
-            commands.insert(runtime, command.clone());
-        }
         let mut set = Self::default();
-        for (runtime, command) in commands {
+        for (runtime, command) in commands(settings) {
             set.add(Arc::new(ProcessRunner::new(runtime, command, &settings.path)));
         }
         for (runtime, url) in &settings.remote_runners {
@@ -38,6 +30,20 @@ impl RunnerSet {
         }
         Ok(set)
     }
+}
+
+/// The commands of the process runners that are configured, by runtime.
+pub(crate) fn commands(settings: &Settings) -> BTreeMap<String, Vec<String>> {
+    let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+    let mut commands: BTreeMap<String, Vec<String>> = BUILT_IN
+        .iter()
+        .filter(|(runtime, _)| !settings.remote_runners.contains_key(*runtime))
+        .map(|(runtime, words)| ((*runtime).to_owned(), owned(words)))
+        .collect();
+    for (runtime, command) in &settings.runners {
+        commands.insert(runtime.clone(), command.clone());
+    }
+    commands
 }
 
 #[cfg(test)]

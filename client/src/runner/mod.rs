@@ -13,6 +13,7 @@ mod script;
 mod set;
 mod spawn;
 
+pub(crate) use configured::commands;
 pub use failure::{FailureKind, RunFailure};
 pub use process::ProcessRunner;
 pub use remote::RemoteRunner;

@@ -17,6 +17,8 @@ use std::path::PathBuf;
 use skillpkg_schema::Scope;
 use url::Url;
 
+use crate::policy::{PolicySource, machine_files};
+
 /// Where the choice of a registry was made.
 ///
 /// A token given in the environment is sent only to a registry that the user chose: a cloned
@@ -78,6 +80,9 @@ pub struct Settings {
     pub path: Vec<PathBuf>,
     /// The environment that a skill's requirements are checked against and that its programs get.
     pub environment: BTreeMap<String, String>,
+    /// Where policies lie, beside that of the project. The machine's is among them from the start:
+    /// who embeds this library is ruled as the command is.
+    pub policies: Vec<PolicySource>,
     /// Never asks a network.
     pub offline: bool,
 }
@@ -102,6 +107,7 @@ impl Settings {
             use_agents: Vec::new(),
             path: Vec::new(),
             environment: BTreeMap::new(),
+            policies: machine_files(),
             offline: false,
         }
     }

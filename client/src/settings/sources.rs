@@ -11,6 +11,7 @@ use super::configuration::{self, Configuration, ConfiguredRunner};
 use super::{
     Chosen, Connection, RegistryChoice, Settings, WITHHELD, is_same_variable, registry_of_project,
 };
+use crate::policy::{POLICY_FILE, PolicySource, Whose};
 use crate::project::{MAX_PROJECT_FILE_BYTES, PROJECT_FILE};
 use crate::{Error, Kind, real_path, regular_file};
 
@@ -54,6 +55,7 @@ impl Sources {
             std::env::split_paths(path).filter(|part| !part.as_os_str().is_empty()).collect()
         });
         settings.environment = self.inherited();
+        settings.policies.extend(self.policies());
         Ok((settings, warnings))
     }
 
@@ -117,6 +119,29 @@ impl Sources {
         let Some(directory) = self.xdg("XDG_CONFIG_HOME", ".config") else { return Ok(None) };
         let path = directory.join("config.toml");
         Ok(read_text(&path)?.map(|text| (path, text)))
+    }
+
+    /// The policies beside those of the machine: the user's, beside the configuration file. Whoever
+    /// names another configuration file does not leave the policy beside the usual one behind.
+    fn policies(&self) -> Vec<PolicySource> {
+        let mut policies = Vec::new();
+        if cfg!(windows)
+            && let Some(data) = self.variable("ProgramData").map(PathBuf::from)
+            && data.is_absolute()
+        {
+            let path = data.join("skillpkg").join(POLICY_FILE);
+            policies.push(PolicySource::new(path, Whose::Machine));
+        }
+        let usual = self.xdg("XDG_CONFIG_HOME", ".config");
+        let named = self.path("SKILLPKG_CONFIG");
+        let named = named.as_deref().and_then(Path::parent).map(Path::to_path_buf);
+        for directory in usual.into_iter().chain(named) {
+            let source = PolicySource::new(directory.join(POLICY_FILE), Whose::User);
+            if !policies.contains(&source) {
+                policies.push(source);
+            }
+        }
+        policies
     }
 
     /// Our directory beneath one of the XDG base directories, which is absolute or not counted.
@@ -316,6 +341,24 @@ mod tests {
         let ca = machine.sources.working_directory.join("c.pem");
         assert_eq!(settings.connections[url].ca, Some(ca));
         assert_eq!(&settings.routes[&"a".parse().unwrap()], url);
+    }
+
+    #[test]
+    fn policies_lie_on_the_machine_and_beside_each_configuration() {
+        let mut machine = Machine::new();
+        let root = machine.root.path().to_path_buf();
+        let usual = root.join(".config/skillpkg/policy.toml");
+        let paths = |settings: Settings| -> Vec<PathBuf> {
+            settings.policies.into_iter().map(|source| source.path).collect()
+        };
+        let of_machine = crate::policy::machine_files()[0].path.clone();
+        assert!(of_machine.is_absolute());
+        assert_eq!(paths(machine.settings()), [of_machine.clone(), usual.clone()]);
+        machine.write("work/deep/mine.toml", "");
+        machine.set("SKILLPKG_CONFIG", "mine.toml");
+        let beside = root.join("work/deep/policy.toml");
+        assert_eq!(paths(machine.settings()), [of_machine, usual, beside]);
+        assert!(machine.settings().policies.iter().all(|source| !source.named));
     }
 
     #[test]

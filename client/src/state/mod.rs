@@ -8,6 +8,7 @@ mod error;
 mod journal;
 mod live;
 mod lock;
+mod releases;
 mod signers;
 
 pub use approvals::Provenance;

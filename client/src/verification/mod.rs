@@ -7,6 +7,7 @@
 mod archive;
 mod copies;
 mod keys;
+mod policy;
 mod repair;
 mod snapshot;
 
@@ -17,6 +18,7 @@ use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 use skillpkg_store::content::{Store, TreeProblemKind};
 
+use crate::policy::{Place, Rule};
 use crate::project::{Locked, ProjectDirectory, Source};
 use crate::state::State;
 use crate::{Error, Kind, Settings};
@@ -38,6 +40,34 @@ pub enum ProblemKind {
     Digest,
     /// No key that is known vouches for it.
     Signature,
+    /// A policy of the machine, the user or the project forbids it.
+    Policy,
+}
+
+impl ProblemKind {
+    /// Every kind.
+    pub const ALL: [Self; 7] = [
+        Self::Modified,
+        Self::Missing,
+        Self::Extra,
+        Self::Mode,
+        Self::Digest,
+        Self::Signature,
+        Self::Policy,
+    ];
+
+    /// The stable text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Modified => "modified",
+            Self::Missing => "missing",
+            Self::Extra => "extra",
+            Self::Mode => "mode",
+            Self::Digest => "digest",
+            Self::Signature => "signature",
+            Self::Policy => "policy",
+        }
+    }
 }
 
 impl From<TreeProblemKind> for ProblemKind {
@@ -67,15 +97,28 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// Which problem of its kind it is, stable and in `snake_case`, where that matters:
-    /// `signer_revoked`, `signer_unknown`, `signer_changed`.
+    /// `signer_revoked`, `signer_unknown`, `signer_changed`, or that of a refusal by a policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
+    /// The rule of a policy that forbids it, and where that stands.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<BrokenRule>,
+}
+
+/// The rule of a policy that a skill does not keep.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct BrokenRule {
+    /// The rule.
+    pub rule: Rule,
+    /// Where it stands.
+    #[serde(flatten)]
+    pub place: Place,
 }
 
 impl Problem {
     fn new(name: &impl ToString, kind: ProblemKind, path: impl Into<String>) -> Self {
         let (name, path) = (name.to_string(), path.into());
-        Self { name, kind, path, directory: None, detail: None, code: None }
+        Self { name, kind, path, directory: None, detail: None, code: None, rule: None }
     }
 
     fn with_detail(self, detail: impl Into<String>) -> Self {
@@ -102,10 +145,15 @@ pub struct Report {
 
 impl Report {
     /// The sort of failure that the problems are: of verification where the store or an archive has
-    /// one, else drift of copies in agents' directories.
+    /// one, else a refusal where a policy forbids a skill, else drift of copies in agents'
+    /// directories.
     pub fn kind(&self) -> Option<Kind> {
-        if self.problems.iter().any(|problem| problem.directory.is_none()) {
+        let is_forbidden = |problem: &Problem| problem.kind == ProblemKind::Policy;
+        if self.problems.iter().any(|one| one.directory.is_none() && !is_forbidden(one)) {
             return Some(Kind::Verification);
+        }
+        if self.problems.iter().any(is_forbidden) {
+            return Some(Kind::Refused);
         }
         (!self.problems.is_empty()).then_some(Kind::Drift)
     }
@@ -189,6 +237,9 @@ impl<'a> Verifier<'a> {
         let subjects: Vec<Subject> =
             locked.iter().filter(|locked| wanted(&locked.name)).map(subject).collect();
         let mut report = self.snapshots(&subjects).await?;
+        let kept = locked.iter().filter(|locked| wanted(&locked.name));
+        let problems = self.forbidden(kept)?;
+        report.add(Report { problems, ..Report::default() });
         for placed in state.placed.iter().filter(|placed| wanted(&placed.name)) {
             let problems = self.copy(placed)?;
             report.add(Report { problems, ..Report::default() });

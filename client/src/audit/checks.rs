@@ -1,0 +1,102 @@
+//! What an audit checks.
+
+use futures_util::future::BoxFuture;
+
+use super::problem::{Level, Problem};
+use super::Audited;
+use crate::project::{LOCK_FILE, Locked};
+use crate::state::State;
+use crate::verification::{Problem as Unverified, ProblemKind, Verifier};
+use crate::{Error, Kind, Settings};
+
+/// Looks at what is installed and answers with what is wrong.
+pub(super) type Check =
+    for<'a> fn(&'a Audited<'a>) -> BoxFuture<'a, Result<Vec<Problem>, Error>>;
+
+/// Everything that is checked. What an audit is to tell more is one more function here.
+pub(super) const CHECKS: &[Check] = &[verified_and_allowed, revoked_keys];
+
+/// That everything is what was signed, and that no policy forbids it. Asks no network.
+fn verified_and_allowed<'a>(
+    audited: &'a Audited<'a>,
+) -> BoxFuture<'a, Result<Vec<Problem>, Error>> {
+    Box::pin(async move {
+        let settings = Settings { offline: true, ..audited.settings.clone() };
+        let report = Verifier::new(&settings, audited.root.to_path_buf(), false)?.project(&[]).await?;
+        let found = report.problems.into_iter().filter_map(|problem| {
+            let locked = audited.locked.iter().find(|one| one.name.to_string() == problem.name)?;
+            Some(unverified(audited, locked, problem))
+        });
+        Ok(found.collect())
+    })
+}
+
+fn unverified(audited: &Audited<'_>, locked: &Locked, problem: Unverified) -> Problem {
+    let is_copy = problem.directory.is_some();
+    let mut message = problem.detail.unwrap_or_default();
+    let (rule, kind) = match problem.kind {
+        ProblemKind::Policy => (problem.rule.as_ref().map(|rule| rule.rule.key()), None),
+        other => (None, Some(other.as_str())),
+    };
+    if let Some(rule) = &problem.rule
+        && let Some(bare) = message.strip_prefix(&format!("{}: ", rule.place))
+    {
+        // The place stands in fields of its own.
+        message = bare.to_owned();
+    }
+    if message.is_empty() {
+        message = format!("`{}` is {}", problem.path, kind.unwrap_or_default());
+    }
+    let file = match problem.rule.as_ref() {
+        Some(rule) => Some(rule.place.file.to_string()),
+        None => (!problem.path.is_empty()).then_some(problem.path),
+    };
+    Problem {
+        rule,
+        kind,
+        message,
+        file,
+        line: problem.rule.as_ref().map(|rule| rule.place.line),
+        sort: match problem.kind {
+            ProblemKind::Policy => Kind::Refused,
+            _ if is_copy => Kind::Drift,
+            _ => Kind::Verification,
+        },
+        ..of(audited, locked)
+    }
+}
+
+/// That the key which signed a skill was revoked later, as far as this machine has learnt so. What
+/// the key did not sign before is no longer verified, and told by that.
+fn revoked_keys<'a>(audited: &'a Audited<'a>) -> BoxFuture<'a, Result<Vec<Problem>, Error>> {
+    Box::pin(async move {
+        let signers = State::new(&audited.settings.home).signers()?;
+        let revoked = audited.locked.iter().filter_map(|locked| {
+            let registry = locked.source.registry();
+            let revocation = signers.revocation(registry, &locked.name, &locked.key)?;
+            revocation.allows(&locked.address).then(|| Problem {
+                kind: Some("revoked"),
+                message: format!("{}; it was signed before that", revocation.reason()),
+                level: Level::Warning,
+                ..of(audited, locked)
+            })
+        });
+        Ok(revoked.collect())
+    })
+}
+
+/// A problem of a skill, of which the rest is to be said: an error of verification.
+pub(super) fn of(audited: &Audited<'_>, locked: &Locked) -> Problem {
+    Problem {
+        name: locked.name.clone(),
+        version: locked.version.clone(),
+        rule: None,
+        kind: None,
+        message: String::new(),
+        file: None,
+        line: None,
+        level: Level::Error,
+        lockfile: audited.root.join(LOCK_FILE),
+        sort: Kind::Verification,
+    }
+}
