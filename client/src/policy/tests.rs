@@ -30,6 +30,7 @@ fn policies(texts: &[&str]) -> Policy {
 }
 
 /// A skill that a policy may forbid in every way.
+#[derive(Debug)]
 struct Sample {
     manifest: Manifest,
     url: Option<Url>,
@@ -74,7 +75,7 @@ fn manifest(name: &str, version: &str, parts: &serde_json::Value) -> Manifest {
         "description": "A skill of a test.", "dialect": "hard",
         "files": [{ "path": "SKILL.md", "mode": "644", "size": 1, "sha256": digest,
             "blake3": digest }],
-        "tools": [], "resources": [], "scripts": [], "programs": [],
+        "tools": [], "resources": [], "scripts": [], "programs": [], "requires": {}, "metadata": {},
     });
     for (key, value) in parts.as_object().unwrap() {
         whole[key] = value.clone();
