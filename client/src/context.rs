@@ -32,7 +32,8 @@ impl Context {
         };
         let (mut settings, warnings) = sources.settings()?;
         // One more file that rules as the machine's does; it takes none away.
-        if let Some(path) = std::env::var_os("SKILLPKG_MACHINE_POLICY").filter(|path| !path.is_empty())
+        if let Some(path) =
+            std::env::var_os("SKILLPKG_MACHINE_POLICY").filter(|path| !path.is_empty())
         {
             let path = sources.working_directory.join(path);
             settings.policies.push(PolicySource { path, whose: Whose::Machine, named: true });

@@ -10,8 +10,8 @@ mod running;
 #[cfg(test)]
 mod tests;
 
-pub use asked::{host_requests, prose_commands};
 pub(crate) use asked::host_settings;
+pub use asked::{host_requests, prose_commands};
 pub use check::{check, check_with, intact_tree, intact_tree_at};
 pub use describe::{describe, run_line};
 pub use growth::{growth, prose_growth, widening};

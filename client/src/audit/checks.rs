@@ -1,17 +1,17 @@
 //! What an audit checks.
 
 use futures_util::future::BoxFuture;
+use skillpkg_schema::diagnostic::escape;
 
-use super::problem::{Level, Problem};
 use super::Audited;
+use super::problem::{Level, Problem};
 use crate::project::{LOCK_FILE, Locked};
 use crate::state::State;
 use crate::verification::{Problem as Unverified, ProblemKind, Verifier};
 use crate::{Error, Kind, Settings};
 
 /// Looks at what is installed and answers with what is wrong.
-pub(super) type Check =
-    for<'a> fn(&'a Audited<'a>) -> BoxFuture<'a, Result<Vec<Problem>, Error>>;
+pub(super) type Check = for<'a> fn(&'a Audited<'a>) -> BoxFuture<'a, Result<Vec<Problem>, Error>>;
 
 /// Everything that is checked. What an audit is to tell more is one more function here.
 pub(super) const CHECKS: &[Check] = &[verified_and_allowed, revoked_keys];
@@ -22,7 +22,8 @@ fn verified_and_allowed<'a>(
 ) -> BoxFuture<'a, Result<Vec<Problem>, Error>> {
     Box::pin(async move {
         let settings = Settings { offline: true, ..audited.settings.clone() };
-        let report = Verifier::new(&settings, audited.root.to_path_buf(), false)?.project(&[]).await?;
+        let report =
+            Verifier::new(&settings, audited.root.to_path_buf(), false)?.project(&[]).await?;
         let found = report.problems.into_iter().filter_map(|problem| {
             let locked = audited.locked.iter().find(|one| one.name.to_string() == problem.name)?;
             Some(unverified(audited, locked, problem))
@@ -33,20 +34,18 @@ fn verified_and_allowed<'a>(
 
 fn unverified(audited: &Audited<'_>, locked: &Locked, problem: Unverified) -> Problem {
     let is_copy = problem.directory.is_some();
-    let mut message = problem.detail.unwrap_or_default();
+    let detail = problem.detail.unwrap_or_default();
     let (rule, kind) = match problem.kind {
         ProblemKind::Policy => (problem.rule.as_ref().map(|rule| rule.rule.key()), None),
         other => (None, Some(other.as_str())),
     };
-    if let Some(rule) = &problem.rule
-        && let Some(bare) = message.strip_prefix(&format!("{}: ", rule.place))
-    {
-        // The place stands in fields of its own.
-        message = bare.to_owned();
-    }
-    if message.is_empty() {
-        message = format!("`{}` is {}", problem.path, kind.unwrap_or_default());
-    }
+    // The place stands in fields of its own.
+    let place = problem.rule.as_ref().map(|rule| format!("{}: ", rule.place));
+    let bare = place.and_then(|place| detail.strip_prefix(&*place)).unwrap_or(&detail);
+    let message = match bare {
+        "" => format!("`{}` is {}", escape(&problem.path), kind.unwrap_or_default()),
+        bare => bare.to_owned(),
+    };
     let file = match problem.rule.as_ref() {
         Some(rule) => Some(rule.place.file.to_string()),
         None => (!problem.path.is_empty()).then_some(problem.path),

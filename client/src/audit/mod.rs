@@ -10,7 +10,7 @@ mod sarif;
 pub use problem::{Level, Problem};
 pub use sarif::sarif;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::project::{Locked, ProjectDirectory};
 use crate::{Error, Kind, Settings};
@@ -65,7 +65,7 @@ pub async fn audit(settings: &Settings) -> Result<Report, Error> {
     Ok(report)
 }
 
-fn locked(root: &PathBuf) -> Result<Vec<Locked>, Error> {
+fn locked(root: &Path) -> Result<Vec<Locked>, Error> {
     if !root.is_dir() {
         return Ok(Vec::new());
     }

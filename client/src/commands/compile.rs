@@ -18,7 +18,8 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error> {
-    let (skill, scripts) = Subject::find(context, arguments.what.as_deref())?.skill_file(context)?;
+    let (skill, scripts) =
+        Subject::find(context, arguments.what.as_deref())?.skill_file(context)?;
     let system = compile(&skill);
     context.output.exact(&system)?;
     if !scripts.is_empty() {

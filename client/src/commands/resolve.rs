@@ -39,7 +39,8 @@ struct ShownCall<'a> {
 
 /// Runs it; answers with the exit code.
 pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error> {
-    let (skill, scripts) = Subject::find(context, arguments.what.as_deref())?.skill_file(context)?;
+    let (skill, scripts) =
+        Subject::find(context, arguments.what.as_deref())?.skill_file(context)?;
     let answer = input::read_stdin("the model's answer", MAX_ANSWER_BYTES)?;
     let scripts: Vec<&str> = scripts.iter().map(String::as_str).collect();
     let resolved = resolve_among(&skill.tools, &scripts, Answer::Text(&answer))

@@ -252,8 +252,8 @@ async fn prepare_all(
     };
     // What is missing on this machine, and what a policy forbids, is told of all skills at once, and
     // not one a try.
-    let (mut missing, mut forbidden): (Vec<(usize, Error)>, Vec<(usize, Error)>) =
-        (Vec::new(), Vec::new());
+    let mut missing: Vec<(usize, Error)> = Vec::new();
+    let mut forbidden: Vec<(usize, Error)> = Vec::new();
     for (position, prepared) in here {
         match prepared {
             Ok(prepared) => take(position, prepared, attendant),

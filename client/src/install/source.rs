@@ -272,9 +272,9 @@ fn from_index(
     let now = Timestamp::now();
     let Picked { entry, passed_over } = match &skill.keep {
         Some(keep) => Picked { entry: locked_entry(document, keep)?, passed_over: Vec::new() },
-        None => pick_passing(document, &skill.wanted.requirement, |entry| {
-            policy.is_young(entry, now)
-        })?,
+        None => {
+            pick_passing(document, &skill.wanted.requirement, |entry| policy.is_young(entry, now))?
+        }
     };
     if policy.rules_release_age() {
         let (state, url) = (&session.state, registry.url());

@@ -226,8 +226,7 @@ impl PolicyFile {
                 added.extend(prose_growth(prose_commands, skill.prose_commands));
                 if !added.is_empty() {
                     let more = added.len().saturating_sub(MOST_TOLD);
-                    let more =
-                        if more == 0 { String::new() } else { format!(" and {more} more") };
+                    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
                     // One that changes stands in two lines.
                     let shown: Vec<String> =
                         added.iter().take(MOST_TOLD).map(|one| one.replace("\n ", "")).collect();
@@ -246,8 +245,7 @@ impl PolicyFile {
         for finding in skill.findings {
             let rule = self.findings.get(&finding.kind);
             if let Some(rule) = rule.filter(|rule| rule.value == Severity::Refuse) {
-                let message =
-                    format!("{}: {finding}; `findings` refuses it", skill.shown());
+                let message = format!("{}: {finding}; `findings` refuses it", skill.shown());
                 told.push(Violation::new(Rule::Findings, &rule.place, message));
             }
         }

@@ -61,7 +61,8 @@ impl FromStr for Age {
 
 impl fmt::Display for Age {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fits = |(_, seconds): &(char, u64)| self.0 >= *seconds && self.0.is_multiple_of(*seconds);
+        let fits =
+            |(_, seconds): &(char, u64)| self.0 >= *seconds && self.0.is_multiple_of(*seconds);
         match UNITS.into_iter().find(fits) {
             Some((unit, seconds)) => write!(f, "{}{unit}", self.0 / seconds),
             None => write!(f, "{}m", self.0 / 60),

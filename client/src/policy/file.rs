@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::finding::{FindingKind, Severity};
+use skillpkg_schema::log::NoteKey;
 use skillpkg_schema::signature::KeyId;
 use url::Url;
 
@@ -56,8 +57,8 @@ pub(super) enum NewExecutables {
 /// Where several policies name witnesses, a checkpoint has to satisfy each of them by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Witnesses {
-    /// Their keys, as C2SP signed notes write them: `name+hash+key`.
-    pub keys: Vec<String>,
+    /// Their keys, with which they sign checkpoints and a time (C2SP tlog-cosignature).
+    pub keys: Vec<NoteKey>,
     /// How many of them must have signed; from 1 to the number of keys.
     pub quorum: usize,
     /// Where the policy says so.
@@ -122,6 +123,7 @@ impl PolicyFile {
             add(Rule::MaximumCheckpointAge, quoted(&age.value.to_string()), &age.place);
         }
         if let Some(Witnesses { keys, quorum, place }) = &self.witnesses {
+            let keys: Vec<String> = keys.iter().map(NoteKey::to_string).collect();
             let keys = list(keys.iter().map(String::as_str));
             add(Rule::Witnesses, format!("{keys}, quorum = {quorum}"), place);
         }

@@ -37,11 +37,8 @@ pub(crate) fn violations_of(
         return Ok(Vec::new());
     }
     let Installed { manifest, address, source, .. } = *installed;
-    let keys = if policy.rules_signers() {
-        verified(settings, state, installed)?
-    } else {
-        Vec::new()
-    };
+    let keys =
+        if policy.rules_signers() { verified(settings, state, installed)? } else { Vec::new() };
     let when = match source {
         Source::Registry(url) if policy.rules_release_age() => state.published(url, address)?,
         _ => None,

@@ -20,7 +20,6 @@ mod sources;
 #[cfg(test)]
 mod tests;
 mod violation;
-mod witness;
 
 pub use content::check_content;
 pub use duration::{Age, AgeError};
@@ -205,8 +204,10 @@ impl Policy {
         let ages = self.files.iter().filter_map(|file| file.minimum_release_age.as_ref());
         let longest = ages.max_by_key(|age| age.value);
         let Some(longest) = longest else { return String::new() };
-        let when = old_enough_at(published, longest.value)
-            .map_or_else(|| "at a time that nobody can tell".to_owned(), |when| format!("at {when}"));
+        let when = old_enough_at(published, longest.value).map_or_else(
+            || "at a time that nobody can tell".to_owned(),
+            |when| format!("at {when}"),
+        );
         format!(
             "`{name}@{}` is passed over: it was published at {}, and is old enough {when} \
              (`minimum-release-age = \"{}\"`, {})",

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use regex::RegexBuilder;
 use skillpkg_schema::diagnostic::{escape, nearest};
 use skillpkg_schema::finding::{FindingKind, Severity};
+use skillpkg_schema::log::{NoteKey, SignatureKind};
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{Diagnostic, Faults, QualifiedName, Scope, SkillName};
 use toml::Spanned;
@@ -17,7 +18,6 @@ use super::file::{FILES, NewExecutables, Origin, PolicyFile, Witnesses};
 use super::place::{Place, Placed};
 use super::rule::Rule;
 use super::sources::Whose;
-use super::witness::check_witness;
 use crate::findings::Findings;
 use crate::settings::registry_url;
 
@@ -68,12 +68,7 @@ fn table<'t>(text: &'t str, file: &str) -> Result<DeTable<'t>, Faults> {
     })
 }
 
-fn read(
-    text: &str,
-    file: &str,
-    whose: Whose,
-    table: &DeTable<'_>,
-) -> Result<PolicyFile, Faults> {
+fn read(text: &str, file: &str, whose: Whose, table: &DeTable<'_>) -> Result<PolicyFile, Faults> {
     let mut reader = Reader { findings: Findings::new(text, file), file: Arc::from(file) };
     let policy = reader.policy(whose, table);
     reader.findings.finish(policy).map(|(policy, _)| policy)
@@ -101,13 +96,13 @@ impl Reader<'_> {
             };
             match rule {
                 Rule::Registries => {
-                    policy.registries = self.list(value, name, |text| origin(text)).map(|found| {
+                    policy.registries = self.list(value, name, origin).map(|found| {
                         let value = found.into_iter().map(|one| one.value).collect();
                         Placed { value, place: self.place(start) }
                     });
                 }
                 Rule::Scopes => {
-                    policy.scopes = self.list(value, name, |text| scope(text)).map(|found| {
+                    policy.scopes = self.list(value, name, scope).map(|found| {
                         let value = found.into_iter().map(|one| one.value).collect();
                         Placed { value, place: self.place(start) }
                     });
@@ -195,14 +190,17 @@ impl Reader<'_> {
             }
             return None;
         };
-        let keys = self.list(value, "witnesses", |text| {
-            check_witness(text).map(|()| text.to_owned()).map_err(|error| error.to_string())
-        })?;
-        let keys: Vec<String> = keys.into_iter().map(|key| key.value).collect();
-        if let Some(twice) = keys.iter().enumerate().find(|(at, key)| keys[..*at].contains(key)) {
-            let message = format!("`witnesses` names `{}` twice", escape(twice.1));
-            self.fault(value.span().start, message, None);
-            return None;
+        let mut keys: Vec<NoteKey> = Vec::new();
+        for Placed { value: key, place } in self.list(value, "witnesses", witness)? {
+            // One that stands there twice is one witness.
+            if keys.iter().any(|known| known.key() == key.key()) {
+                let shown = escape(key.name());
+                let message =
+                    format!("`witnesses` has the key of `{shown}` twice, in line {}", place.line);
+                self.fault(value.span().start, message, None);
+                return None;
+            }
+            keys.push(key);
         }
         // Whoever names witnesses and no number wants each of them.
         let count = match quorum {
@@ -377,7 +375,26 @@ fn origin(text: &str) -> Result<Origin, String> {
 fn scope(text: &str) -> Result<String, String> {
     match text {
         NO_SCOPE => Ok(text.to_owned()),
-        _ => text.parse::<Scope>().map(|scope| scope.to_string()).map_err(|error| error.to_string()),
+        _ => {
+            text.parse::<Scope>().map(|scope| scope.to_string()).map_err(|error| error.to_string())
+        }
+    }
+}
+
+/// A witness's key: one of cosignatures, which are over a time too.
+fn witness(text: &str) -> Result<NoteKey, String> {
+    let key: NoteKey = text.parse().map_err(|_| {
+        format!(
+            "`{}` is no witness's key: write it as the witness publishes it, `name+id+key`",
+            escape(text)
+        )
+    })?;
+    match key.kind() {
+        SignatureKind::Cosignature => Ok(key),
+        SignatureKind::Ed25519 => Err(format!(
+            "`{}` is a key of notes, and not one with which a witness cosigns",
+            escape(key.name())
+        )),
     }
 }
 
@@ -386,7 +403,9 @@ fn program(text: &str) -> Result<String, String> {
     let text = word(text)?;
     if text.contains(['/', '\\']) {
         let shown = escape(&text);
-        return Err(format!("`{shown}` is a path: name the program alone, which is forbidden wherever it lies"));
+        return Err(format!(
+            "`{shown}` is a path: name the program alone, which is forbidden wherever it lies"
+        ));
     }
     Ok(text)
 }

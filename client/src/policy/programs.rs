@@ -10,8 +10,22 @@ const LAUNCHERS: [&str; 27] = [
 ];
 /// Programs that run text, or a file that is given to them.
 const INTERPRETERS: [&str; 16] = [
-    "ash", "awk", "bash", "dash", "fish", "ksh", "node", "perl", "php", "powershell", "pwsh",
-    "python", "ruby", "sh", "uv", "zsh",
+    "ash",
+    "awk",
+    "bash",
+    "dash",
+    "fish",
+    "ksh",
+    "node",
+    "perl",
+    "php",
+    "powershell",
+    "pwsh",
+    "python",
+    "ruby",
+    "sh",
+    "uv",
+    "zsh",
 ];
 /// Endings that name no other program.
 const ENDINGS: [&str; 4] = [".exe", ".cmd", ".bat", ".com"];
@@ -62,8 +76,8 @@ pub(super) fn is_open(run: &[String]) -> bool {
         let flags = word.strip_prefix('-').filter(|flags| !flags.starts_with('-'));
         flags.is_some_and(|flags| flags.contains(['c', 'e']))
     };
-    let starts_others = LAUNCHERS.contains(&name.as_str())
-        || (is_interpreter(&name) && run.iter().any(runs_text));
+    let starts_others =
+        LAUNCHERS.contains(&name.as_str()) || (is_interpreter(&name) && run.iter().any(runs_text));
     starts_others && run.iter().any(|word| word.contains('$'))
 }
 
@@ -79,7 +93,8 @@ mod tests {
 
     #[test]
     fn a_program_is_known_by_its_name_wherever_it_lies() {
-        for program in ["curl", "/usr/bin/curl", "./bin/curl", "CURL", "curl.exe", r"C:\x\Curl.EXE"] {
+        for program in ["curl", "/usr/bin/curl", "./bin/curl", "CURL", "curl.exe", r"C:\x\Curl.EXE"]
+        {
             assert_eq!(name_of(program), "curl", "{program}");
         }
         for (program, name) in [(".exe", ".exe"), ("curl.sh", "curl.sh"), ("", "")] {

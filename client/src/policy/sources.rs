@@ -61,13 +61,13 @@ impl PolicySource {
         let bytes = match regular_file::open(path) {
             Ok(file) => regular_file::read(file, MAX_POLICY_BYTES)
                 .map_err(|error| unreadable(path, &error))?
-                .ok_or_else(|| refused(path, format!("it is over {MAX_POLICY_BYTES} bytes long")))?,
+                .ok_or_else(|| {
+                    refused(path, &format!("it is over {MAX_POLICY_BYTES} bytes long"))
+                })?,
             Err(error) if !self.named && is_absent(path, &error) => return Ok(None),
             Err(error) => return Err(unreadable(path, &error)),
         };
-        String::from_utf8(bytes)
-            .map(Some)
-            .map_err(|_| refused(path, "it is not UTF-8".to_owned()))
+        String::from_utf8(bytes).map(Some).map_err(|_| refused(path, "it is not UTF-8"))
     }
 }
 
@@ -87,14 +87,14 @@ fn is_absent(path: &Path, error: &io::Error) -> bool {
 
 fn unreadable(path: &Path, error: &io::Error) -> Error {
     let hint = io_hint(error);
-    let error = refused(path, error.to_string());
+    let error = refused(path, &error.to_string());
     match hint {
         Some(hint) => error.with_hint(hint),
         None => error,
     }
 }
 
-fn refused(path: &Path, reason: String) -> Error {
+fn refused(path: &Path, reason: &str) -> Error {
     let message = format!("the policy cannot be read, and what it forbids is not known: {reason}");
     Error::new(Kind::Refused, "policy_unreadable", message)
         .in_file(path.to_string_lossy())

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use skillpkg_schema::finding::{Finding, FindingKind, Severity};
-use skillpkg_schema::signature::KeyId;
+use skillpkg_schema::log::{NoteKey, SignatureKind};
+use skillpkg_schema::signature::{KeyId, SigningKey};
 use skillpkg_schema::{Manifest, Sha256Digest};
 
 use super::parse::{policy, policy_of_project};
@@ -118,10 +119,7 @@ fn each_rule_forbids_what_it_names_and_nothing_else() {
         (&format!("[signers]\nacme = [\"{}\"]", "2".repeat(64)), Some("policy_signer")),
         (&format!("[signers]\n\"*\" = [\"{}\"]", "2".repeat(64)), Some("policy_signer")),
         (&format!("[signers]\n\"*\" = []\nacme = [\"{ones}\"]"), None),
-        (
-            &format!("[signers]\nacme = [\"{ones}\"]\n\"acme/waitlist\" = []"),
-            Some("policy_signer"),
-        ),
+        (&format!("[signers]\nacme = [\"{ones}\"]\n\"acme/waitlist\" = []"), Some("policy_signer")),
         ("minimum-release-age = \"3d\"", None),
         ("minimum-release-age = \"52w\"", Some("policy_release_age")),
         ("forbid-programs = [\"wget\", \"waitlist\"]", None),
@@ -148,7 +146,10 @@ fn each_rule_forbids_what_it_names_and_nothing_else() {
         match code {
             None => assert_eq!(codes, Vec::<&str>::new(), "{text}: {told:?}"),
             Some(code) => {
-                assert!(!codes.is_empty() && codes.iter().all(|one| *one == code), "{text}: {told:?}");
+                assert!(
+                    !codes.is_empty() && codes.iter().all(|one| *one == code),
+                    "{text}: {told:?}"
+                );
                 let error = refuse(&told).unwrap_err();
                 assert_eq!((error.kind, error.code.as_str()), (Kind::Refused, code));
                 assert_eq!(error.file.as_deref(), Some("0.toml"), "{text}");
@@ -278,14 +279,40 @@ fn what_a_call_decides_is_held_against_the_policy_at_the_call() {
     assert_eq!(policy.script_call("x", "process `python3`"), []);
 }
 
+/// The key of a witness of this name.
+fn witness(name: &str) -> NoteKey {
+    let key = SigningKey::generate().unwrap().public();
+    NoteKey::new(name, SignatureKind::Cosignature, key).unwrap()
+}
+
+#[test]
+fn a_witness_is_named_by_the_key_it_cosigns_with_and_once() {
+    let (one, two) = (witness("a"), witness("b"));
+    let note = NoteKey::new("n", SignatureKind::Ed25519, *one.key()).unwrap();
+    let again = NoteKey::new("c", SignatureKind::Cosignature, *one.key()).unwrap();
+    for (keys, quorum, said) in [
+        (vec![&one, &two], "1", None),
+        (vec![&one, &two], "2", None),
+        (vec![&one, &two], "3", Some("a number from 1 to 2")),
+        (vec![&one, &two], "0", Some("a number from 1 to 2")),
+        (vec![&one, &two], "-1", Some("a number from 1 to 2")),
+        (vec![&one, &two], "\"1\"", Some("a number from 1 to 2")),
+        (vec![&one, &again], "1", Some("has the key of `c` twice")),
+        (vec![&note], "1", Some("not one with which a witness cosigns")),
+    ] {
+        let keys: Vec<String> = keys.into_iter().map(NoteKey::to_string).collect();
+        let text = format!("witnesses = {keys:?}\nquorum = {quorum}\n");
+        match (policy(&text, "policy.toml", Whose::Machine), said) {
+            (Ok(file), None) => assert_eq!(file.witnesses.unwrap().quorum.to_string(), quorum),
+            (Err(faults), Some(said)) => assert!(faults.to_string().contains(said), "{faults}"),
+            (found, _) => panic!("{text}: {found:?}"),
+        }
+    }
+}
+
 #[test]
 fn the_rules_of_logs_are_the_strictest_of_each_policy() {
-    let witness = |name: &str| {
-        use base64::Engine as _;
-        let mut bytes = vec![4];
-        bytes.resize(33, 9);
-        format!("{name}+0a1b2c3d+{}", base64::engine::general_purpose::STANDARD.encode(bytes))
-    };
+    let witness = |name: &str| witness(name).to_string();
     let one = format!(
         "maximum-checkpoint-age = \"7d\"\nwitnesses = [\"{}\", \"{}\"]\nquorum = 1\n\
          require-log = false",
@@ -401,8 +428,9 @@ fn rule() -> impl Strategy<Value = String> {
             .prop_map(|all| format!("registries = {all:?}")),
         prop::sample::subsequence(vec!["acme", "_", "other"], 0..=3)
             .prop_map(|all| format!("scopes = {all:?}")),
-        (prop_oneof![Just("*"), Just("acme"), Just("acme/waitlist"), Just("_")], "[1-3]")
-            .prop_map(|(whom, digit)| format!("signers = {{\"{whom}\" = [{:?}]}}", digit.repeat(64))),
+        (prop_oneof![Just("*"), Just("acme"), Just("acme/waitlist"), Just("_")], "[1-3]").prop_map(
+            |(whom, digit)| format!("signers = {{\"{whom}\" = [{:?}]}}", digit.repeat(64))
+        ),
         "[0-9]{1,3}[hdw]".prop_map(|age| format!("minimum-release-age = \"{age}\"")),
         prop::sample::subsequence(vec!["curl", "jq", "sh", "env", "wget"], 0..=5)
             .prop_map(|all| format!("forbid-programs = {all:?}")),
@@ -432,7 +460,8 @@ fn sample() -> impl Strategy<Value = Sample> {
     let names = prop_oneof![Just("acme/waitlist"), Just("waitlist"), Just("other/x")];
     let runs = prop::sample::subsequence(vec!["curl x", "jq .", "env sh x", "true"], 0..=4);
     let scripts = prop::sample::subsequence(vec!["python", "shell"], 0..=2);
-    let sources = prop_oneof![Just(Some("https://skills.test")), Just(Some("https://b.test")), Just(None)];
+    let sources =
+        prop_oneof![Just(Some("https://skills.test")), Just(Some("https://b.test")), Just(None)];
     let rest = (any::<bool>(), any::<bool>(), any::<bool>(), 0i64..2000, "[1-3]");
     (names, runs, scripts, sources, rest).prop_map(|(name, runs, scripts, source, rest)| {
         let (found, prose, updates, hours, digit) = rest;
@@ -450,8 +479,7 @@ fn sample() -> impl Strategy<Value = Sample> {
         let now: Timestamp = NOW.parse().unwrap();
         sample.published = Some(now - SignedDuration::from_hours(hours));
         sample.prose.extend(prose.then(|| "git diff".to_owned()));
-        sample.before =
-            updates.then(|| manifest(name, "1.0.0", &serde_json::json!({})));
+        sample.before = updates.then(|| manifest(name, "1.0.0", &serde_json::json!({})));
         sample.findings.extend(found.then(|| Finding {
             file: "SKILL.md".to_owned(),
             line: None,
