@@ -6,6 +6,7 @@ use axum::http::HeaderValue;
 use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use skillpkg_schema::finding::FindingCount;
 use skillpkg_schema::wire::{DeletedVersion, Document, SignerKey, VersionEntry, Yank};
 use skillpkg_schema::{Blake3Digest, QualifiedName, Sha256Digest};
 
@@ -136,6 +137,7 @@ struct VersionRow {
     description: String,
     yank_reason: Option<String>,
     log_index: Option<i64>,
+    findings: Option<String>,
 }
 
 impl FromRow<'_, SqliteRow> for VersionRow {
@@ -152,6 +154,7 @@ impl FromRow<'_, SqliteRow> for VersionRow {
             description: row.try_get("description")?,
             yank_reason: row.try_get("yank_reason")?,
             log_index: row.try_get("log_index")?,
+            findings: row.try_get("findings")?,
         })
     }
 }
@@ -176,7 +179,7 @@ async fn load(
     let Some((skill, current)) = found else { return Ok(None) };
     let rows: Vec<VersionRow> = sqlx::query_as(
         "SELECT id, version, address, blake3, archive, size, unpacked_size, published, description,
-         yank_reason, log_index FROM versions WHERE skill_id = $1 ORDER BY id",
+         yank_reason, log_index, findings FROM versions WHERE skill_id = $1 ORDER BY id",
     )
     .bind(skill)
     .fetch_all(&mut *read)
@@ -253,6 +256,7 @@ fn document(
             published: row.published,
             yanked: row.yank_reason.map(|reason| Yank { reason }),
             log_index: row.log_index.map(i64::unsigned_abs),
+            findings: row.findings.as_deref().map(counts).transpose()?,
         });
     }
     let keys = keys
@@ -263,6 +267,11 @@ fn document(
         .collect::<Answer<_>>()?;
     let (name, deleted, advisories) = (name.clone(), Vec::new(), Vec::new());
     Ok(Document { name, description, private, versions, keys, deleted, advisories })
+}
+
+/// Reads how much was found in a version.
+fn counts(text: &str) -> Answer<Vec<FindingCount>> {
+    serde_json::from_str(text).map_err(|error| Refusal::internal(&error))
 }
 
 /// Reads a text that the registry has written; anything else in its place is a fault of its own.

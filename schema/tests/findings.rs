@@ -123,6 +123,15 @@ fn a_finding_is_shown_in_one_line_with_nothing_that_a_terminal_obeys() {
     );
 }
 
+#[test]
+fn the_page_has_every_kind_and_no_other() {
+    let page = include_str!("../../docs/wire/api.md");
+    let section = page.split("\n## Findings\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let rows = section.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let kinds: Vec<&str> = rows.map(|(kind, _)| kind).collect();
+    assert_eq!(kinds, FindingKind::ALL.map(FindingKind::as_str));
+}
+
 /// Findings of published skills, where they lie beside the project or where `SKILLPKG_CORPUS` says.
 fn published() -> Vec<(String, Findings)> {
     let root = std::env::var_os("SKILLPKG_CORPUS").unwrap_or("../../shared/corpus".into());

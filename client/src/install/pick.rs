@@ -250,6 +250,7 @@ mod tests {
                 published: "2026-01-01T00:00:00Z".to_owned(),
                 yanked: yanked.then(|| Yank { reason: "broken".to_owned() }),
                 log_index: None,
+                findings: None,
             })
             .collect();
         Document {

@@ -66,6 +66,7 @@ impl Registry {
                 published: "2026-01-01T00:00:00Z".to_owned(),
                 yanked: None,
                 log_index: None,
+                findings: None,
             }],
             keys: vec![SignerKey {
                 id: key.id(),

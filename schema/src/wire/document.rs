@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Advisory, KnownLog, View};
 use crate::address::ContentAddress;
+use crate::finding::FindingCount;
 use crate::name::QualifiedName;
 use crate::signature::KeyId;
 use crate::version::Version;
@@ -71,6 +72,10 @@ pub struct VersionEntry {
     /// Its leaf in the registry's log, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_index: Option<u64>,
+    /// How much was found in its files that is worth an eye, by kind, when it was published; absent
+    /// where that was not looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub findings: Option<Vec<FindingCount>>,
 }
 
 /// That a version was yanked: never picked anew, still restored where locked.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::ContentAddress;
 use crate::diagnostic::Diagnostic;
+use crate::finding::FindingCount;
 use crate::name::QualifiedName;
 use crate::signature::KeyId;
 use crate::version::Version;
@@ -43,6 +44,9 @@ pub struct PublishAnswer {
     /// The key that this request registered, where it was the account's first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_registered: Option<KeyId>,
+    /// How much was found in the files that is worth an eye, by kind: what the document says of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<FindingCount>,
     /// What is worth telling, though nothing was refused for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Diagnostic>,

@@ -72,6 +72,7 @@ pub(super) async fn commit(
         log_proof: None,
         created: true,
         key_registered,
+        findings: verified.findings.clone(),
         warnings: verified.warnings.clone(),
     };
     Ok((answer, changed))
@@ -179,6 +180,7 @@ async fn existing_of(
         log_proof: None,
         created: false,
         key_registered: None,
+        findings: verified.findings.clone(),
         warnings: verified.warnings.clone(),
     }))
 }

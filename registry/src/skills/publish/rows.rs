@@ -43,11 +43,14 @@ pub(super) async fn insert_version(
     }
     let envelope = String::from_utf8(verified.envelope.to_bytes())
         .map_err(|error| Refusal::internal(&error))?;
+    let findings =
+        serde_json::to_string(&verified.findings).map_err(|error| Refusal::internal(&error))?;
     let id: i64 = sqlx::query_scalar(
         "INSERT INTO versions (skill_id, version, version_key, publisher_id, published, address,
          blake3, archive, size, unpacked_size, manifest_size, envelope, description, capabilities,
-         search_text)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) RETURNING id",
+         search_text, findings)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+         RETURNING id",
     )
     .bind(skill.id)
     .bind(manifest.version.to_string())
@@ -64,6 +67,7 @@ pub(super) async fn insert_version(
     .bind(&manifest.description)
     .bind(capabilities(manifest))
     .bind(search_text(manifest))
+    .bind(findings)
     .fetch_one(&mut **write)
     .await?;
     for key in &verified.key_ids {

@@ -5,6 +5,7 @@ use std::io::BufReader;
 
 use skillpkg_schema::address::Digests;
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::finding::{self, FindingCount};
 use skillpkg_schema::limits::MAX_DESCRIPTION_CHARACTERS;
 use skillpkg_schema::manifest::verify_derived;
 use skillpkg_schema::signature::{Envelope, KeyId, PublicKey, ReleaseError, verify_release};
@@ -51,6 +52,8 @@ pub(super) struct Verified {
     pub(super) archive_digests: Digests,
     /// The keys whose signatures verified.
     pub(super) key_ids: Vec<KeyId>,
+    /// How much is worth an eye in the files, by kind: derived here, whatever its publisher saw.
+    pub(super) findings: Vec<FindingCount>,
     /// What is worth telling whoever publishes.
     pub(super) warnings: Vec<Diagnostic>,
     /// Whether [`Verified::proven`] is to be registered with it, as the account's first.
@@ -136,6 +139,7 @@ fn verify_blocking(received: Received, request: &Request, keys: &SigningKeys) ->
         Err(found) => faults.extend(found.into_diagnostics()),
     }
     faults.extend(hidden_text(&staged, manifest.files.iter().map(|file| &file.path))?);
+    let findings = finding::find(&staged, manifest.files.iter().map(|file| &file.path))?;
     let signed = verify_release(
         &envelope,
         &manifest.name,
@@ -154,6 +158,7 @@ fn verify_blocking(received: Received, request: &Request, keys: &SigningKeys) ->
             envelope,
             archive_digests,
             key_ids,
+            findings: findings.counts(),
             warnings,
             received,
             staged,
