@@ -224,6 +224,7 @@ proptest! {
         let _ = PublicKey::from_der(&bytes);
         let _ = PublicKey::from_pem(&text);
         let _ = SigningKey::from_pem(&text);
+        let _ = PublicKey::beside_private(&text);
         let _ = text.parse::<skillpkg_schema::signature::KeyId>();
     }
 }

@@ -9,7 +9,7 @@ use crate::diagnostic::escape;
 use crate::limits::MAX_ENVELOPE_BYTES;
 
 /// Most signatures of one envelope.
-pub(crate) const MAX_SIGNATURES: usize = 16;
+pub const MAX_SIGNATURES: usize = 16;
 
 /// Bytes that are no envelope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

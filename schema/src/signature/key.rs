@@ -10,7 +10,13 @@ use ed25519_dalek::pkcs8::{
 };
 use ed25519_dalek::{Signer as _, VerifyingKey};
 
+use super::passphrase::Passphrase;
+use super::{locked, pem};
 use crate::address::{AddressError, Sha256Digest, text_serde};
+
+/// The labels of keys that no passphrase locks.
+const PRIVATE_LABEL: &str = "PRIVATE KEY";
+const PUBLIC_LABEL: &str = "PUBLIC KEY";
 
 /// Bytes in an Ed25519 signature.
 pub(crate) const SIGNATURE_BYTES: usize = 64;
@@ -21,6 +27,24 @@ pub enum KeyError {
     /// Not an Ed25519 private key in PKCS#8 PEM.
     #[error("not an Ed25519 private key: expected PKCS#8 PEM, `-----BEGIN PRIVATE KEY-----`")]
     Private,
+    /// A private key that a passphrase locks: see [`SigningKey::from_encrypted_pem`].
+    #[error("the private key is encrypted, and its passphrase opens it")]
+    Encrypted,
+    /// The passphrase opens another key.
+    #[error("the passphrase does not open this key")]
+    WrongPassphrase,
+    /// Encrypted in a way that is not read.
+    #[error(
+        "the private key is encrypted in a way that is not read: expected PBES2 with AES, and with \
+         scrypt or PBKDF2 of SHA-2"
+    )]
+    EncryptionUnknown,
+    /// Encrypted so that opening it would cost more than it may.
+    #[error(
+        "the private key asks for more work than it may: at most 10,000,000 rounds of PBKDF2, or \
+         scrypt with 128 MiB and N·r·p of 4,194,304"
+    )]
+    EncryptionCost,
     /// Not an Ed25519 public key in SPKI.
     #[error("not an Ed25519 public key: expected SPKI, `-----BEGIN PUBLIC KEY-----` as PEM")]
     Public,
@@ -81,15 +105,39 @@ impl SigningKey {
         Ok(Self(ed25519_dalek::SigningKey::from_bytes(&seed)))
     }
 
-    /// Reads PKCS#8 PEM, of version 1 or 2.
-    pub fn from_pem(pem: &str) -> Result<Self, KeyError> {
-        ed25519_dalek::SigningKey::from_pkcs8_pem(pem).map(Self).map_err(|_| KeyError::Private)
+    /// Reads PKCS#8 PEM, of version 1 or 2; the first private key of several blocks.
+    ///
+    /// One that a passphrase locks is [`KeyError::Encrypted`].
+    pub fn from_pem(text: &str) -> Result<Self, KeyError> {
+        let Some(block) = pem::block(text, PRIVATE_LABEL) else {
+            let is_locked = pem::block(text, locked::LABEL).is_some();
+            return Err(if is_locked { KeyError::Encrypted } else { KeyError::Private });
+        };
+        ed25519_dalek::SigningKey::from_pkcs8_pem(block).map(Self).map_err(|_| KeyError::Private)
+    }
+
+    /// Reads encrypted PKCS#8 PEM, of PBES2 with AES and with scrypt or PBKDF2; the first such block
+    /// of several.
+    ///
+    /// Takes some tenths of a second and 16 MiB for a key that was written here, and at most some
+    /// seconds and 128 MiB for any other: what asks for more is refused before.
+    pub fn from_encrypted_pem(text: &str, passphrase: &Passphrase) -> Result<Self, KeyError> {
+        locked::open(text, passphrase).map(Self)
+    }
+
+    /// Writes PKCS#8 PEM that the passphrase opens, with scrypt and AES-256-CBC, as OpenSSL 3 reads
+    /// it. Each time it is other text.
+    pub fn to_encrypted_pem(&self, passphrase: &Passphrase) -> Result<String, KeyError> {
+        locked::write(&self.pair(), passphrase)
+    }
+
+    fn pair(&self) -> KeypairBytes {
+        KeypairBytes { secret_key: self.0.to_bytes(), public_key: None }
     }
 
     /// Writes PKCS#8 PEM of version 1, which every tool reads.
     pub fn to_pem(&self) -> Result<String, KeyError> {
-        let pair = KeypairBytes { secret_key: self.0.to_bytes(), public_key: None };
-        let pem = pair.to_pkcs8_pem(LineEnding::LF).map_err(|_| KeyError::Private)?;
+        let pem = self.pair().to_pkcs8_pem(LineEnding::LF).map_err(|_| KeyError::Private)?;
         Ok(pem.as_str().to_owned())
     }
 
@@ -122,6 +170,11 @@ impl PublicKey {
     pub fn from_pem(pem: &str) -> Result<Self, KeyError> {
         let key = VerifyingKey::from_public_key_pem(pem).map_err(|_| KeyError::Public)?;
         Self::strong(key)
+    }
+
+    /// Reads the SPKI PEM that stands in the file of a private key; [`None`] where there is none.
+    pub fn beside_private(text: &str) -> Result<Option<Self>, KeyError> {
+        pem::block(text, PUBLIC_LABEL).map(Self::from_pem).transpose()
     }
 
     /// Reads SPKI DER.
