@@ -39,7 +39,7 @@ pub(crate) fn read_line() -> io::Result<String> {
 pub(crate) fn read_line() -> io::Result<String> {
     Err(io::Error::new(
         io::ErrorKind::Unsupported,
-        "give the token on stdin, from a file or a pipe",
+        "what is typed would be shown here: give it on stdin or in a file",
     ))
 }
 
@@ -47,9 +47,10 @@ pub(crate) fn read_line() -> io::Result<String> {
 /// kind [`io::ErrorKind::Interrupted`].
 #[cfg(unix)]
 fn typed(keys: &mut dyn io::Read) -> io::Result<String> {
-    /// Far more than any token: whoever leans on a key fills no memory.
+    /// Far more than any secret: whoever leans on a key fills no memory.
     const MOST_BYTES: usize = 16 * 1024;
-    let mut line = Vec::new();
+    // Of its whole length from the start: growing would leave copies of a secret behind.
+    let mut line = Vec::with_capacity(MOST_BYTES);
     let mut key = [0];
     loop {
         match keys.read(&mut key) {
@@ -62,7 +63,8 @@ fn typed(keys: &mut dyn io::Read) -> io::Result<String> {
             b'\r' | b'\n' | 0x04 => break,
             0x03 => return Err(io::Error::new(io::ErrorKind::Interrupted, "interrupted")),
             0x08 | 0x7f => {
-                line.pop();
+                // A character is its first byte and those that follow on it.
+                while line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
             }
             0x15 => line.clear(),
             byte if line.len() < MOST_BYTES => line.push(byte),
@@ -84,6 +86,7 @@ mod tests {
             ("skp_a\rmore", "skp_a"),
             ("x\u{15}skp_b\u{7f}c\n", "skp_c"),
             ("\u{7f}\u{8}a\u{4}b", "a"),
+            ("aş✓\u{7f}\u{7f}b\n", "ab"),
             ("", ""),
         ] {
             assert_eq!(typed(&mut keys.as_bytes()).unwrap(), line, "{keys:?}");

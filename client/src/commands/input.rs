@@ -27,7 +27,8 @@ pub(crate) fn read_file(path: &Path, limit: u64) -> Result<String, Error> {
 
 fn read(input: impl Read, what: &str, limit: u64) -> Result<String, Error> {
     let refused = |message: String| Error::new(Kind::Failed, "input_refused", message);
-    let mut bytes = Vec::new();
+    // What is short may be secret, and growing would leave copies of it behind.
+    let mut bytes = Vec::with_capacity(limit.saturating_add(1).min(8 * 1024) as usize);
     input
         .take(limit.saturating_add(1))
         .read_to_end(&mut bytes)

@@ -30,6 +30,7 @@ mod owner;
 mod pack;
 mod packed;
 mod packing;
+mod passphrase;
 mod policy;
 mod publish;
 mod reason;
@@ -38,6 +39,7 @@ mod remove;
 mod resolve;
 mod search;
 mod show;
+mod signing;
 mod subject;
 mod sync;
 mod unyank;
@@ -114,6 +116,9 @@ pub(crate) struct PackingArguments {
     /// Pack what looks like a secret
     #[arg(long)]
     pub(crate) allow_secrets: bool,
+    /// A PEM file of a key to sign with, in place of this machine's; can be given again
+    #[arg(long = "key", value_name = "FILE")]
+    pub(crate) keys: Vec<PathBuf>,
 }
 
 /// Where `install` and `sync` place skills.
@@ -256,7 +261,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Resolve(arguments) => resolve::run(&arguments, context),
         Command::Contract(arguments) => contract::run(&arguments, context),
         Command::Pack(arguments) => pack::run(arguments, context),
-        Command::Keygen(arguments) => keygen::run(arguments, context),
+        Command::Keygen(arguments) => keygen::run(&arguments, context),
         Command::Keys(arguments) => keys::run(arguments, context).await,
         Command::Login(arguments) => login::run(arguments, context).await,
         Command::Logout(arguments) => logout::run(&arguments, context),

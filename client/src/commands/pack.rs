@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use skillpkg::{Error, Kind, keys};
+use skillpkg::{Error, Kind};
 use skillpkg_schema::Manifest;
 use skillpkg_schema::diagnostic::escape;
 
 use crate::commands::PackingArguments;
 use crate::commands::packing::{self, ShownArchive};
+use crate::commands::signing::signing_keys;
 use crate::context::Context;
 
 /// Write the signed archive of a skill.
@@ -33,7 +34,7 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
     if arguments.list {
         return list(context, plan.manifest());
     }
-    let key = keys::signing_key(&context.settings)?;
+    let keys = signing_keys(context, &arguments.packing.keys)?;
     let target = arguments.output.unwrap_or_else(|| {
         let manifest = plan.manifest();
         PathBuf::from(format!("{}-{}.skill.tar.zst", manifest.name.name(), manifest.version))
@@ -48,14 +49,16 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
     }
     let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut file = new_file(parent.unwrap_or(Path::new(".")))?;
-    let archive = packing::write(&plan, &key, &mut file)?;
+    let archive = packing::write(&plan, &keys, &mut file)?;
     // Renamed into place: whoever reads the file sees a whole archive or the one before.
     file.persist(&target).map_err(|error| {
         Error::new(Kind::Failed, "not_written", error.error.to_string())
             .in_file(target.to_string_lossy())
     })?;
     let shown = ShownArchive::new(plan.manifest(), &archive, &target);
-    let signed = format!("Signed with key {}.", key.public().id().short());
+    let ids: Vec<String> = keys.iter().map(|key| key.public().id().short()).collect();
+    let what = if ids.len() == 1 { "key" } else { "keys" };
+    let signed = format!("Signed with {what} {}.", ids.join(" and "));
     context.output.talk(&format!("{} {signed}", packing::tell(plan.manifest())));
     context.output.text(&escape(&shown.path))?;
     context.output.json(&shown)?;

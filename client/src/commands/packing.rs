@@ -101,10 +101,10 @@ fn counted(count: u64, what: &str) -> String {
 /// Signs a plan and writes its archive to a file.
 pub(crate) fn write(
     packing: &Packing,
-    key: &SigningKey,
+    keys: &[SigningKey],
     file: &mut tempfile::NamedTempFile,
 ) -> Result<Digests, Error> {
-    let envelope = packing.sign(std::slice::from_ref(key));
+    let envelope = packing.sign(keys);
     packing.write(&envelope, file.as_file_mut()).map_err(not_packed)
 }
 

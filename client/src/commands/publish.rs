@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use skillpkg::keys::StoredKey;
 use skillpkg::keys::proof::{self, Proof};
 use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
@@ -11,13 +12,14 @@ use skillpkg::{Error, Kind, keys};
 use skillpkg_schema::address::Digests;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::manifest::FileEntry;
-use skillpkg_schema::signature::{KeyId, SigningKey, verify_release};
+use skillpkg_schema::signature::{Envelope, KeyId, PublicKey, SigningKey, verify_release};
 use skillpkg_schema::wire::PublishAnswer;
 use skillpkg_schema::{Diagnostic, Manifest};
 use skillpkg_store::archive::Sink;
 
 use crate::commands::packing::{self, ShownArchive};
 use crate::commands::rehearsal::{self, Outcome, Release};
+use crate::commands::signing::{opened, signing_keys};
 use crate::commands::{PackingArguments, packed};
 use crate::context::Context;
 
@@ -37,10 +39,22 @@ struct Ready {
     manifest: Manifest,
     archive: Digests,
     file: PathBuf,
-    /// The key that it is signed with, where this machine has it.
-    key: Option<SigningKey>,
+    /// The keys of this machine among those that signed it.
+    signers: Vec<Signer>,
     /// Keeps the file of a directory's archive until it is sent.
     _temporary: Option<tempfile::NamedTempFile>,
+}
+
+/// A key that signed, opened only where it must be.
+struct Signer {
+    public: PublicKey,
+    key: StoredKey,
+}
+
+impl From<SigningKey> for Signer {
+    fn from(key: SigningKey) -> Self {
+        Self { public: key.public(), key: StoredKey::Open(key) }
+    }
 }
 
 #[derive(Serialize)]
@@ -71,11 +85,10 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     };
     let archive = ShownArchive::new(&ready.manifest, &ready.archive, &source);
     let (name, version) = (&ready.manifest.name, &ready.manifest.version);
-    let key = ready.key.as_ref().map(SigningKey::public);
+    let keys: Vec<PublicKey> = ready.signers.iter().map(|signer| signer.public).collect();
     context.output.talk(&packing::tell(&ready.manifest));
     if arguments.dry_run {
-        let release =
-            Release { manifest: &ready.manifest, address: archive.address, key: key.as_ref() };
+        let release = Release { manifest: &ready.manifest, address: archive.address, keys: &keys };
         let outcome = rehearsal::ask(context, &release).await?;
         let registry = context.settings.registry_for(name).ok();
         let registry = registry.map(|choice| registry_text(&choice.url).to_owned());
@@ -115,9 +128,10 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
              `skillpkg-registry user add`"
         )));
     }
-    let proof = prove(&registry, ready.key.as_ref()).await?;
-    let envelope = proof.as_ref().map(|proof| &proof.envelope);
-    let answer = registry.publish(name, version, &ready.file, key.as_ref(), envelope).await?;
+    let proof = prove(context, &registry, &ready.signers).await?;
+    let envelope = proof.as_ref().map(|(_, proof)| &proof.envelope);
+    let offered = proof.as_ref().map(|(key, _)| key).or(keys.first());
+    let answer = registry.publish(name, version, &ready.file, offered, envelope).await?;
     if answer.address != archive.address || answer.version != *version {
         let message = format!(
             "the registry at `{url}` says that it published {} {}, which is not what was sent",
@@ -125,7 +139,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         );
         return Err(Error::new(Kind::Verification, "answer_mismatch", message));
     }
-    tell(context, &answer, &url, proof.as_ref());
+    tell(context, &answer, &url, proof.as_ref().map(|(_, proof)| proof), &keys);
     context.output.json(&Published {
         archive: ShownArchive { archive: answer.archive, size: answer.size, ..archive },
         registry: Some(url),
@@ -139,17 +153,28 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     Ok(0)
 }
 
-/// What shows the registry that the account holds the key, where it does not know that yet.
-async fn prove(registry: &Registry, key: Option<&SigningKey>) -> Result<Option<Proof>, Error> {
-    match key {
-        Some(key) if proof::is_needed(registry, &key.public().id()).await? => {
-            proof::make(registry, key).await.map(Some)
+/// What shows the registry that the account holds one of the keys, where it does not know that yet.
+async fn prove(
+    context: &Context,
+    registry: &Registry,
+    signers: &[Signer],
+) -> Result<Option<(PublicKey, Proof)>, Error> {
+    for signer in signers {
+        if proof::is_needed(registry, &signer.public.id()).await? {
+            let key = opened(context, signer.key.clone())?;
+            return Ok(Some((signer.public, proof::make(registry, &key).await?)));
         }
-        _ => Ok(None),
     }
+    Ok(None)
 }
 
-fn tell(context: &Context, answer: &PublishAnswer, url: &str, proof: Option<&Proof>) {
+fn tell(
+    context: &Context,
+    answer: &PublishAnswer,
+    url: &str,
+    proof: Option<&Proof>,
+    keys: &[PublicKey],
+) {
     let output = context.output;
     output.warn_all(&answer.warnings);
     if let Some(key) = &answer.key_registered {
@@ -161,6 +186,12 @@ fn tell(context: &Context, answer: &PublishAnswer, url: &str, proof: Option<&Pro
              further key needs `skillpkg keys add`.",
             key.short()
         ));
+        for other in keys.iter().map(PublicKey::id).filter(|other| other != key) {
+            output.warn(&format!(
+                "key {} is not registered, and its signature counts for nothing there",
+                other.short()
+            ));
+        }
     }
     let (name, version) = (&answer.name, &answer.version);
     if answer.created {
@@ -178,17 +209,17 @@ fn from_directory(
     directory: &Path,
 ) -> Result<Ready, Error> {
     let plan = packing::plan(context, directory, &packing::options(arguments)?)?;
-    let key = keys::signing_key(&context.settings)?;
+    let keys = signing_keys(context, &arguments.keys)?;
     // Its owner's alone: what goes to a private scope is not for others on this machine.
     let temporary = std::env::temp_dir();
     let mut file = tempfile::NamedTempFile::new_in(&temporary)
         .map_err(|error| packing::not_written(&temporary, &error))?;
-    let archive = packing::write(&plan, &key, &mut file)?;
+    let archive = packing::write(&plan, &keys, &mut file)?;
     Ok(Ready {
         manifest: plan.manifest().clone(),
         archive,
         file: file.path().to_path_buf(),
-        key: Some(key),
+        signers: keys.into_iter().map(Signer::from).collect(),
         _temporary: Some(file),
     })
 }
@@ -212,12 +243,10 @@ fn from_archive(
         return Err(Error::new(Kind::Usage, "archive_named", message)
             .with_hint("pack its directory again with `--name` and `--version`"));
     }
-    // Whoever publishes what somebody else packed has no key of it, and needs none.
-    let key = keys::signing_key(&context.settings).ok();
-    let key = key.filter(|key| read.envelope.key_ids().any(|id| id == key.public().id()));
-    if let Some(key) = &key {
+    let signers = signers_here(context, &arguments.keys, &read.envelope)?;
+    if !signers.is_empty() {
         let (name, version) = (&manifest.name, &manifest.version);
-        let keys = [key.public()];
+        let keys: Vec<PublicKey> = signers.iter().map(|signer| signer.public).collect();
         verify_release(&read.envelope, name, version, &manifest.address(), &keys).map_err(
             |error| {
                 Error::new(Kind::Verification, "signature_refused", error.to_string())
@@ -226,7 +255,38 @@ fn from_archive(
         )?;
     }
     let file = file.to_path_buf();
-    Ok(Ready { manifest, archive: read.archive, file, key, _temporary: None })
+    Ok(Ready { manifest, archive: read.archive, file, signers, _temporary: None })
+}
+
+/// The keys of this machine that signed an archive: those in the files that are named, each of which
+/// has, or the one that this machine signs with, where it has.
+fn signers_here(
+    context: &Context,
+    files: &[PathBuf],
+    envelope: &Envelope,
+) -> Result<Vec<Signer>, Error> {
+    let has_signed = |signer: &Signer| envelope.key_ids().any(|id| id == signer.public.id());
+    if files.is_empty() {
+        // Whoever publishes what somebody else packed has no key of it, and needs none.
+        let key = keys::signing_key(&context.settings).ok();
+        let signer = key.and_then(|key| Some(Signer { public: key.public()?, key }));
+        return Ok(signer.filter(has_signed).into_iter().collect());
+    }
+    let of_file = |file: &PathBuf| {
+        let key = keys::private_key(file)?;
+        let signer = match key.public() {
+            Some(public) => Signer { public, key },
+            None => opened(context, key)?.into(),
+        };
+        if has_signed(&signer) {
+            return Ok(signer);
+        }
+        let message = "the archive is not signed with this key, and is not signed again";
+        Err(Error::new(Kind::Usage, "archive_signed", message)
+            .in_file(file.to_string_lossy())
+            .with_hint("pack its directory again with `--key`"))
+    };
+    files.iter().map(of_file).collect()
 }
 
 /// Keeps nothing: the reader checks all the same.

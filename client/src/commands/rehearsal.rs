@@ -18,8 +18,8 @@ pub(crate) struct Release<'a> {
     pub(crate) manifest: &'a Manifest,
     /// Its address.
     pub(crate) address: ContentAddress,
-    /// The key that it is signed with, where this machine has it.
-    pub(crate) key: Option<&'a PublicKey>,
+    /// The keys that it is signed with, as far as this machine has them.
+    pub(crate) keys: &'a [PublicKey],
 }
 
 /// What came of asking.
@@ -60,7 +60,7 @@ pub(crate) async fn ask(context: &Context, release: &Release<'_>) -> Result<Outc
     };
     check_grants(&who, name)?;
     check_scope(&who, name)?;
-    let key = check_key(&registry, release).await?;
+    let key = check_keys(&registry, release).await?;
     let version = check_version(&registry, &who, release).await?;
     Ok(Outcome::Ready(format!("{url} would take it from {}: {version}{key}", escape(&who.account))))
 }
@@ -95,11 +95,11 @@ fn check_scope(who: &WhoAmI, name: &QualifiedName) -> Result<(), Error> {
     }
 }
 
-/// That the account has the key and has not revoked it; answers with what the publish would do
-/// with one that it does not have.
-async fn check_key(registry: &Registry, release: &Release<'_>) -> Result<String, Error> {
-    let Some(key) = release.key.map(PublicKey::id) else { return Ok(String::new()) };
-    let keys = match registry.keys().await {
+/// That the account has one of the keys and has not revoked it; answers with what the publish would
+/// do with one that it does not have.
+async fn check_keys(registry: &Registry, release: &Release<'_>) -> Result<String, Error> {
+    let Some(first) = release.keys.first().map(PublicKey::id) else { return Ok(String::new()) };
+    let known = match registry.keys().await {
         Ok(keys) => keys.keys,
         // A token that only publishes does not tell the account's keys.
         Err(error) if error.kind == Kind::Refused => {
@@ -107,16 +107,28 @@ async fn check_key(registry: &Registry, release: &Release<'_>) -> Result<String,
         }
         Err(error) => return Err(error),
     };
-    match keys.iter().find(|known| known.id == key) {
-        Some(known) if known.revoked.is_some() => {
-            Err(key_refused("key_revoked", key, "is revoked"))
-        }
-        Some(_) => Ok(String::new()),
-        None if keys.is_empty() => {
-            Ok(format!("; key {} would be registered with the account", key.short()))
-        }
-        None => Err(key_refused("key_not_registered", key, "is not registered with the account")),
+    let refusal = |key: KeyId| match known.iter().find(|known| known.id == key) {
+        Some(known) if known.revoked.is_some() => Some(("key_revoked", "is revoked")),
+        Some(_) => None,
+        // An account's first publish registers the key that is offered with it.
+        None if known.is_empty() && key == first => None,
+        None => Some(("key_not_registered", "is not registered with the account")),
+    };
+    let keys = || release.keys.iter().map(PublicKey::id);
+    if keys().all(|key| refusal(key).is_some())
+        && let Some((code, fault)) = refusal(first)
+    {
+        return Err(key_refused(code, first, fault));
     }
+    let mut told = Vec::new();
+    if known.is_empty() {
+        told.push(format!("; key {} would be registered with the account", first.short()));
+    }
+    for (key, (_, fault)) in keys().filter_map(|key| Some((key, refusal(key)?))) {
+        let key = key.short();
+        told.push(format!("; key {key} {fault}, and its signature would count for nothing"));
+    }
+    Ok(told.concat())
 }
 
 fn key_refused(code: &str, key: KeyId, fault: &str) -> Error {

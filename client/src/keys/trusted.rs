@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::signature::{KeyId, PublicKey};
 
-use super::{LocalKey, in_directory};
+use super::{LocalKey, in_directory, public_key};
 use crate::state::State;
 use crate::{Error, Kind, private_file};
 
@@ -21,7 +21,9 @@ fn directory(home: &Path) -> PathBuf {
 
 /// The trusted keys of a home, sorted by id, and what is wrong with each file that holds none.
 pub fn trusted(home: &Path) -> Result<(Vec<LocalKey>, Vec<Error>), Error> {
-    in_directory(&directory(home))
+    let mut files = in_directory(&directory(home))?;
+    files.broken.extend(files.unknown.iter().filter_map(|path| public_key(path).err()));
+    Ok((files.keys, files.broken))
 }
 
 /// Trusts a key from now on; answers with the file that says so. A key that is trusted already is
@@ -91,7 +93,10 @@ mod tests {
         let path = trust(home.path(), &key).unwrap();
         assert_eq!(trust(home.path(), &key).unwrap(), path);
         assert_eq!(trusted(home.path()).unwrap().0[0].public, key);
-        assert!(super::super::list(home.path()).unwrap().0.is_empty(), "it is no key of one's own");
+        assert!(
+            super::super::list(home.path()).unwrap().keys.is_empty(),
+            "it is no key of one's own"
+        );
         let state = State::new(home.path());
         state.change_signers(|signers| signers.keep(&key)).unwrap();
         assert_eq!(distrust(home.path(), "").unwrap_err().code, "key_ambiguous");

@@ -17,7 +17,7 @@ pub(crate) fn vouching_for_files(
     signers: &Signers,
     name: &QualifiedName,
 ) -> Vec<PublicKey> {
-    let own = list(&settings.home).map(|(keys, _)| keys).unwrap_or_default();
+    let own = list(&settings.home).map(|files| files.keys).unwrap_or_default();
     let trusted = trusted(&settings.home).map(|(keys, _)| keys).unwrap_or_default();
     let given = settings.key.as_deref().and_then(|path| public_key(path).ok());
     let pinned = signers.pins_of(name).flat_map(|pinned| &pinned.keys);

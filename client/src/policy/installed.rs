@@ -65,7 +65,7 @@ fn verified(
     let Installed { manifest, address, envelope, .. } = *installed;
     let signers = state.signers()?;
     // A key file that cannot be read is for `skillpkg keys` to tell.
-    let (own, _) = keys::list(&settings.home)?;
+    let own = keys::list(&settings.home)?.keys;
     let (trusted, _) = keys::trusted(&settings.home)?;
     let local: Vec<PublicKey> = own.into_iter().chain(trusted).map(|key| key.public).collect();
     let known: Vec<PublicKey> = envelope

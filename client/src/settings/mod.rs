@@ -12,10 +12,12 @@ pub use sources::Sources;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fmt;
 use std::path::PathBuf;
 
 use skillpkg_schema::Scope;
 use url::Url;
+use zeroize::Zeroizing;
 
 use crate::policy::{PolicySource, machine_files};
 
@@ -66,6 +68,8 @@ pub struct Settings {
     pub token: Option<String>,
     /// A PEM file given in the environment in place of the default key.
     pub key: Option<PathBuf>,
+    /// Where the environment says that the passphrase of a key is.
+    pub key_passphrase: Option<PassphraseSource>,
     /// The commands of process runners by runtime, of the user's configuration, over the built-in
     /// ones.
     pub runners: BTreeMap<String, Vec<String>>,
@@ -101,6 +105,7 @@ impl Settings {
             connections: BTreeMap::new(),
             token: None,
             key: None,
+            key_passphrase: None,
             runners: BTreeMap::new(),
             remote_runners: BTreeMap::new(),
             agents: BTreeMap::new(),
@@ -119,14 +124,33 @@ impl Settings {
     }
 }
 
-/// What never reaches a skill: the registry token and the signing key.
-pub(crate) const WITHHELD: [&str; 2] = ["SKILLPKG_TOKEN", "SKILLPKG_KEY"];
+/// What never reaches a skill: the registry token, the signing key, and what opens it.
+pub(crate) const WITHHELD: [&str; 4] =
+    ["SKILLPKG_TOKEN", "SKILLPKG_KEY", "SKILLPKG_KEY_PASSPHRASE", "SKILLPKG_KEY_PASSPHRASE_FILE"];
 
 /// Whether two names are of one environment variable: on Windows case makes no difference, and
 /// `PATH` is mostly written `Path` there.
 pub(crate) fn is_same_variable(left: impl AsRef<OsStr>, right: &str) -> bool {
     let left = left.as_ref();
     if cfg!(windows) { left.eq_ignore_ascii_case(right) } else { left == right }
+}
+
+/// Where the passphrase of a signing key is.
+#[derive(Clone)]
+pub enum PassphraseSource {
+    /// It is this text.
+    Text(Zeroizing<String>),
+    /// It is the one line of this file.
+    File(PathBuf),
+}
+
+impl fmt::Debug for PassphraseSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(_) => f.write_str("Text(…)"),
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+        }
+    }
 }
 
 /// How a registry is connected to.

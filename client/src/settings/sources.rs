@@ -6,10 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use skillpkg_schema::Diagnostic;
+use zeroize::Zeroizing;
 
 use super::configuration::{self, Configuration, ConfiguredRunner};
 use super::{
-    Chosen, Connection, RegistryChoice, Settings, WITHHELD, is_same_variable, registry_of_project,
+    Chosen, Connection, PassphraseSource, RegistryChoice, Settings, WITHHELD, is_same_variable,
+    registry_of_project,
 };
 use crate::policy::{POLICY_FILE, PolicySource, Whose};
 use crate::project::{MAX_PROJECT_FILE_BYTES, PROJECT_FILE};
@@ -51,6 +53,10 @@ impl Sources {
         settings.registry = self.registry(&settings, registry)?;
         settings.token = self.text("SKILLPKG_TOKEN")?.map(|token| token.trim().to_owned());
         settings.key = self.path("SKILLPKG_KEY");
+        let passphrase = self.text("SKILLPKG_KEY_PASSPHRASE")?;
+        settings.key_passphrase = passphrase
+            .map(|text| PassphraseSource::Text(Zeroizing::new(text)))
+            .or_else(|| self.path("SKILLPKG_KEY_PASSPHRASE_FILE").map(PassphraseSource::File));
         settings.path = self.variable("PATH").map_or_else(Vec::new, |path| {
             std::env::split_paths(path).filter(|part| !part.as_os_str().is_empty()).collect()
         });
@@ -362,13 +368,28 @@ mod tests {
     }
 
     #[test]
-    fn no_skill_inherits_the_token_or_the_key() {
+    fn no_skill_inherits_the_token_the_key_or_its_passphrase() {
         let mut machine = Machine::new();
-        for name in ["SKILLPKG_TOKEN", "SKILLPKG_KEY", "LANG"] {
+        for name in WITHHELD.iter().chain(&["LANG"]) {
             machine.set(name, "x");
         }
         let settings = machine.settings();
         assert_eq!(settings.environment.keys().collect::<Vec<_>>(), ["LANG"]);
         assert_eq!(settings.token.as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn a_passphrase_is_a_text_or_else_a_file_and_is_not_shown() {
+        let mut machine = Machine::new();
+        assert!(machine.settings().key_passphrase.is_none());
+        machine.set("SKILLPKG_KEY_PASSPHRASE_FILE", "secret");
+        let file = machine.sources.working_directory.join("secret");
+        let shown = format!("{:?}", machine.settings().key_passphrase.unwrap());
+        assert_eq!(shown, format!("File({file:?})"));
+        machine.set("SKILLPKG_KEY_PASSPHRASE", "horse");
+        let settings = machine.settings();
+        let is_text = |source: &PassphraseSource| matches!(source, PassphraseSource::Text(text) if text.as_str() == "horse");
+        assert!(settings.key_passphrase.as_ref().is_some_and(is_text));
+        assert!(!format!("{settings:?}").contains("horse"));
     }
 }

@@ -26,7 +26,7 @@ impl<'a> KeyRing<'a> {
     /// The keys that this machine has seen or made, and those that its user trusts.
     pub(super) fn read(settings: &'a Settings, state: &State) -> Result<Self, Error> {
         // A key file that cannot be read is for `skillpkg keys` to tell.
-        let (own, _) = keys::list(&settings.home)?;
+        let own = keys::list(&settings.home)?.keys;
         let (trusted, _) = keys::trusted(&settings.home)?;
         let own = own.into_iter().chain(trusted).map(|key| key.public).collect();
         Ok(Self { settings, signers: state.signers()?, own })

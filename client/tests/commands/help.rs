@@ -13,6 +13,7 @@ const AUTHORS: &[&str] = &[
     "keys",
     "keys add",
     "keys list",
+    "keys passphrase",
     "keys revoke",
     "login",
     "logout",

@@ -7,7 +7,10 @@ mod answers;
 mod checking;
 mod help;
 mod inspecting;
+mod keys;
 mod packing;
 mod starting;
 mod support;
+#[cfg(unix)]
+mod terminal;
 mod wrong;

@@ -1,13 +1,19 @@
 //! `skillpkg keys`.
 
+mod list;
+mod passphrase;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use skillpkg::registry::Registry;
 use skillpkg::{Error, Kind, keys};
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::signature::PublicKey;
 use skillpkg_schema::wire::Key;
 
+use crate::commands::passphrase::public_key;
+use crate::commands::signing::opened;
 use crate::commands::{account, reason};
 use crate::context::Context;
 
@@ -34,6 +40,12 @@ The key signs that the account holds it, at this registry and no other.")]
         /// A PEM file of a private key, which stays where it is
         file: Option<PathBuf>,
     },
+    /// Set, change or remove the passphrase of a key
+    #[command(after_help = "Example: skillpkg keys passphrase
+
+The present passphrase is asked for, or taken from SKILLPKG_KEY_PASSPHRASE or from the file that
+SKILLPKG_KEY_PASSPHRASE_FILE names; the new one is asked for twice.")]
+    Passphrase(passphrase::Arguments),
     /// Write the public key that this machine signs with, to give to others
     #[command(after_help = "Example: skillpkg keys export -o ada.pem")]
     Export {
@@ -71,8 +83,9 @@ Compare the id that it prints with the one that the author tells you.")]
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     match arguments.action.unwrap_or(Action::List) {
-        Action::List => list(context).await,
+        Action::List => list::run(context).await,
         Action::Add { file } => add(context, file).await,
+        Action::Passphrase(arguments) => passphrase::run(context, &arguments),
         Action::Export { output } => export(context, output.as_deref()),
         Action::Trust { file } => trust(context, &file),
         Action::Distrust { id } => distrust(context, &id),
@@ -80,97 +93,12 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     }
 }
 
-async fn list(context: &Context) -> Result<u8, Error> {
-    let (mut local, broken) = keys::list(&context.settings.home)?;
-    for error in &broken {
-        context.output.warn(&error.to_string());
-    }
-    let signing = keys::signing_path(&context.settings);
-    if !local.iter().any(|key| key.path == signing)
-        && let Ok(public) = keys::public_key(&signing)
-    {
-        local.insert(0, keys::LocalKey { path: signing.clone(), public });
-    }
-    let account = match account::registry_with_token(context) {
-        Ok(registry) => Some(registry.keys().await?.keys),
-        Err(_) => None,
-    };
-    let mut lines = vec!["On this machine:".to_owned()];
-    for key in &local {
-        let signs = if key.path == signing { signs(key, account.as_deref()) } else { "" };
-        let path = key.path.to_string_lossy();
-        lines.push(format!("  {}  {}{signs}", key.public.id(), escape(&path)));
-    }
-    if local.is_empty() {
-        lines.push("  none; `skillpkg keygen` makes one".to_owned());
-    }
-    let (trusted, broken) = keys::trusted(&context.settings.home)?;
-    for error in &broken {
-        context.output.warn(&error.to_string());
-    }
-    if !trusted.is_empty() {
-        lines.push("Trusted:".to_owned());
-        lines.extend(trusted.iter().map(|key| format!("  {}", key.public.id())));
-    }
-    match &account {
-        Some(keys) => {
-            lines.push("Of the account:".to_owned());
-            lines.extend(keys.iter().map(account_line));
-            if keys.is_empty() {
-                lines.push(
-                    "  none; the first publish registers the key it is signed with".to_owned(),
-                );
-            }
-        }
-        None => context.output.detail("No registry was asked: there is none, or no token for it."),
-    }
-    context.output.text(&lines.join("\n"))?;
-    let local: Vec<_> = local
-        .iter()
-        .map(|key| {
-            json!({
-                "id": key.public.id(),
-                "path": key.path.to_string_lossy(),
-                "signs": key.path == signing,
-            })
-        })
-        .collect();
-    let trusted: Vec<_> = trusted
-        .iter()
-        .map(|key| json!({ "id": key.public.id(), "path": key.path.to_string_lossy() }))
-        .collect();
-    context.output.json(&json!({ "local": local, "trusted": trusted, "account": account }))?;
-    Ok(0)
-}
-
-/// What is told of the key that is signed with.
-fn signs(key: &keys::LocalKey, account: Option<&[Key]>) -> &'static str {
-    let Some(known) = account else { return "  (signs)" };
-    match known.iter().find(|known| known.id == key.public.id()) {
-        Some(known) if known.revoked.is_some() => {
-            "  (signs, and is revoked: nothing it signs is taken)"
-        }
-        Some(_) => "  (signs)",
-        None if known.is_empty() => "  (signs; the first publish registers it)",
-        None => "  (signs, and is not registered: `skillpkg keys add`)",
-    }
-}
-
-fn account_line(key: &Key) -> String {
-    let reason = key.reason.as_deref().map(|reason| format!(": {}", escape(reason)));
-    let state = match key.revoked.as_deref() {
-        Some(when) => format!("  revoked {}{}", escape(when), reason.unwrap_or_default()),
-        None if key.proven => String::new(),
-        None => "  (never shown to be held: `skillpkg keys add` with its file does)".to_owned(),
-    };
-    format!("  {}  added {}{state}", key.id, escape(&key.added))
-}
-
 async fn add(context: &Context, file: Option<PathBuf>) -> Result<u8, Error> {
     let signing = match file {
         Some(file) => keys::private_key(&file)?,
         None => keys::signing_key(&context.settings)?,
     };
+    let signing = opened(context, signing)?;
     let registry = account::registry_with_token(context)?;
     let before = registry.keys().await?.keys;
     let proof = keys::proof::make(&registry, &signing).await?;
@@ -194,10 +122,19 @@ async fn add(context: &Context, file: Option<PathBuf>) -> Result<u8, Error> {
     Ok(0)
 }
 
+/// The public half of the key that is signed with, which is opened only where it must be.
+fn signing_public_key(context: &Context) -> Result<PublicKey, Error> {
+    let key = keys::signing_key(&context.settings)?;
+    match key.public() {
+        Some(public) => Ok(public),
+        None => Ok(opened(context, key)?.public()),
+    }
+}
+
 fn export(context: &Context, path: Option<&Path>) -> Result<u8, Error> {
     let public = match keys::public_key(&keys::signing_path(&context.settings)) {
         Ok(public) => public,
-        Err(_) => keys::signing_key(&context.settings)?.public(),
+        Err(_) => signing_public_key(context)?,
     };
     match path {
         Some(path) => {
@@ -216,7 +153,7 @@ fn export(context: &Context, path: Option<&Path>) -> Result<u8, Error> {
 }
 
 fn trust(context: &Context, file: &Path) -> Result<u8, Error> {
-    let public = keys::public_key(file)?;
+    let public = public_key(context, file)?;
     let path = keys::trust(&context.settings.home, &public)?;
     context.output.talk(&format!(
         "Trusted key {}: what it signed is installed from files too. `skillpkg keys distrust {}` \
