@@ -111,6 +111,7 @@ impl Database {
 /// `core`, so that they may come in any order.
 const SCHEMA: &[(i64, &str, &str)] = &[
     (1, "core", include_str!("../../migrations/sqlite/0001_core.sql")),
+    (2, "log", include_str!("../../migrations/sqlite/0002_log.sql")),
     (3, "findings", include_str!("../../migrations/sqlite/0003_findings.sql")),
     (4, "names", include_str!("../../migrations/sqlite/0004_names.sql")),
     (5, "owners", include_str!("../../migrations/sqlite/0005_owners.sql")),

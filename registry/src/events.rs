@@ -1,7 +1,18 @@
 //! What was changed, by whom, in the order in which it was committed.
+//!
+//! A new kind of change is a variant of [`Change`], a word of [`Kind`], and its arms in the four
+//! functions of [`Change`]: the compiler asks for each. Whatever the log has a `Subject` for becomes
+//! a leaf of it, in the transaction that makes the change.
 
+use skillpkg_schema::log::Subject;
+use skillpkg_schema::signature::KeyId;
+use skillpkg_schema::{ContentAddress, QualifiedName, Scope, Version};
+
+use crate::accounts::keys::Holder;
+use crate::accounts::scopes::Role;
 use crate::clock;
 use crate::database::Write;
+use crate::log::{self, Leaf};
 
 /// What kind of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,25 +75,301 @@ impl Kind {
     }
 }
 
-/// Records a change in the transaction that makes it; `account` is [`None`] for an operator.
+/// A change, with all that its row and its leaf say.
+#[derive(Debug, Clone, Copy)]
+pub enum Change<'a> {
+    /// An account was made.
+    AccountAdded {
+        /// Its name.
+        account: &'a str,
+    },
+    /// A scope was made.
+    ScopeAdded {
+        /// The scope.
+        scope: &'a Scope,
+        /// Whether members alone may read it.
+        private: bool,
+    },
+    /// An account joined a scope, or has another role there.
+    MemberAdded {
+        /// The scope.
+        scope: &'a Scope,
+        /// The account.
+        account: &'a str,
+        /// What it may do.
+        role: Role,
+    },
+    /// An account left a scope.
+    MemberRemoved {
+        /// The scope.
+        scope: &'a Scope,
+        /// The account.
+        account: &'a str,
+    },
+    /// A token was made.
+    TokenMinted {
+        /// Its id.
+        token: &'a str,
+        /// What its owner calls it.
+        label: &'a str,
+    },
+    /// A token was revoked.
+    TokenRevoked {
+        /// Its id.
+        token: &'a str,
+    },
+    /// A signing key was registered.
+    KeyAdded {
+        /// The key.
+        key: &'a KeyId,
+        /// Whose.
+        account: &'a str,
+    },
+    /// The account of a signing key has shown that it holds it.
+    KeyProven {
+        /// The key.
+        key: &'a KeyId,
+        /// Whose.
+        account: &'a str,
+    },
+    /// A signing key was revoked.
+    KeyRevoked {
+        /// The key.
+        key: &'a KeyId,
+        /// Whose.
+        holder: Holder<'a>,
+        /// Why, where it was said.
+        reason: Option<&'a str>,
+    },
+    /// A version was published.
+    Published {
+        /// The whole name.
+        name: &'a QualifiedName,
+        /// The version.
+        version: &'a Version,
+        /// SHA-256 address of the snapshot.
+        address: &'a ContentAddress,
+        /// SHA-256 address of the archive.
+        archive: &'a ContentAddress,
+        /// Who published it.
+        account: &'a str,
+        /// The keys whose signatures were verified.
+        keys: &'a [KeyId],
+    },
+    /// A version was yanked, or its reason changed.
+    Yanked {
+        /// The whole name.
+        name: &'a QualifiedName,
+        /// The version.
+        version: &'a Version,
+        /// Why.
+        reason: &'a str,
+    },
+    /// A yank was taken back.
+    Unyanked {
+        /// The whole name.
+        name: &'a QualifiedName,
+        /// The version.
+        version: &'a Version,
+    },
+    /// An account became an owner.
+    OwnerAdded {
+        /// The whole name.
+        name: &'a QualifiedName,
+        /// The account.
+        account: &'a str,
+    },
+    /// An account is an owner no more.
+    OwnerRemoved {
+        /// The whole name.
+        name: &'a QualifiedName,
+        /// The account.
+        account: &'a str,
+    },
+    /// A version was deleted.
+    VersionDeleted {
+        /// The whole name.
+        name: &'a QualifiedName,
+        /// The version.
+        version: &'a Version,
+        /// Why.
+        reason: &'a str,
+    },
+    /// A name was deleted with every version.
+    NameDeleted {
+        /// The whole name.
+        name: &'a QualifiedName,
+        /// Why.
+        reason: &'a str,
+    },
+}
+
+impl Change<'_> {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::AccountAdded { .. } => Kind::AccountAdded,
+            Self::ScopeAdded { .. } => Kind::ScopeAdded,
+            Self::MemberAdded { .. } => Kind::MemberAdded,
+            Self::MemberRemoved { .. } => Kind::MemberRemoved,
+            Self::TokenMinted { .. } => Kind::TokenMinted,
+            Self::TokenRevoked { .. } => Kind::TokenRevoked,
+            Self::KeyAdded { .. } => Kind::KeyAdded,
+            Self::KeyProven { .. } => Kind::KeyProven,
+            Self::KeyRevoked { .. } => Kind::KeyRevoked,
+            Self::Published { .. } => Kind::Published,
+            Self::Yanked { .. } => Kind::Yanked,
+            Self::Unyanked { .. } => Kind::Unyanked,
+            Self::OwnerAdded { .. } => Kind::OwnerAdded,
+            Self::OwnerRemoved { .. } => Kind::OwnerRemoved,
+            Self::VersionDeleted { .. } => Kind::VersionDeleted,
+            Self::NameDeleted { .. } => Kind::NameDeleted,
+        }
+    }
+
+    /// What its row is about.
+    fn subject(&self) -> String {
+        match self {
+            Self::AccountAdded { account } => (*account).to_owned(),
+            Self::ScopeAdded { scope, .. }
+            | Self::MemberAdded { scope, .. }
+            | Self::MemberRemoved { scope, .. } => scope.to_string(),
+            Self::TokenMinted { token, .. } | Self::TokenRevoked { token } => (*token).to_owned(),
+            Self::KeyAdded { key, .. }
+            | Self::KeyProven { key, .. }
+            | Self::KeyRevoked { key, .. } => key.to_string(),
+            Self::Published { name, version, .. }
+            | Self::Yanked { name, version, .. }
+            | Self::Unyanked { name, version }
+            | Self::VersionDeleted { name, version, .. } => format!("{name}@{version}"),
+            Self::OwnerAdded { name, .. }
+            | Self::OwnerRemoved { name, .. }
+            | Self::NameDeleted { name, .. } => name.to_string(),
+        }
+    }
+
+    /// What its row says beside: where it is about an account, that account's name and then a space.
+    fn detail(&self) -> String {
+        match self {
+            Self::AccountAdded { .. } | Self::TokenRevoked { .. } | Self::Unyanked { .. } => {
+                String::new()
+            }
+            Self::ScopeAdded { private: true, .. } => "private".to_owned(),
+            Self::ScopeAdded { private: false, .. } => "public".to_owned(),
+            Self::MemberAdded { account, role, .. } => format!("{account} {role}"),
+            Self::TokenMinted { label, .. } => (*label).to_owned(),
+            Self::MemberRemoved { account, .. }
+            | Self::KeyAdded { account, .. }
+            | Self::KeyProven { account, .. }
+            | Self::OwnerAdded { account, .. }
+            | Self::OwnerRemoved { account, .. } => (*account).to_owned(),
+            Self::KeyRevoked { holder, reason: None, .. } => holder.name.to_owned(),
+            Self::KeyRevoked { holder, reason: Some(reason), .. } => {
+                format!("{} {reason}", holder.name)
+            }
+            Self::Published { address, .. } => address.to_string(),
+            Self::Yanked { reason, .. }
+            | Self::VersionDeleted { reason, .. }
+            | Self::NameDeleted { reason, .. } => (*reason).to_owned(),
+        }
+    }
+
+    /// What its leaf says, where it has one; `by` is the account that did it.
+    fn leaf(&self, by: Option<String>) -> Option<Subject> {
+        let owned = |text: &str| text.to_owned();
+        Some(match *self {
+            Self::AccountAdded { .. }
+            | Self::TokenMinted { .. }
+            | Self::TokenRevoked { .. }
+            | Self::KeyProven { .. } => return None,
+            Self::ScopeAdded { scope, .. } => Subject::ScopeAdded { scope: scope.clone() },
+            Self::MemberAdded { scope, account, role } => {
+                let role = role.text().to_owned();
+                Subject::MemberAdded { scope: scope.clone(), account: owned(account), role, by }
+            }
+            Self::MemberRemoved { scope, account } => {
+                Subject::MemberRemoved { scope: scope.clone(), account: owned(account), by }
+            }
+            Self::KeyAdded { key, account } => {
+                Subject::KeyAdded { account: owned(account), key: *key }
+            }
+            Self::KeyRevoked { key, holder, reason } => {
+                let (account, reason) = (holder.name.to_owned(), reason.map(owned));
+                Subject::KeyRevoked { account, key: *key, reason }
+            }
+            Self::Published { name, version, address, archive, account, keys } => {
+                let mut keys = keys.to_vec();
+                keys.sort_unstable();
+                Subject::Publish {
+                    name: name.clone(),
+                    version: version.clone(),
+                    address: *address,
+                    archive: *archive,
+                    account: owned(account),
+                    keys,
+                }
+            }
+            Self::Yanked { name, version, reason } => {
+                let (name, version, reason) = (name.clone(), version.clone(), owned(reason));
+                Subject::Yank { name, version, reason, by }
+            }
+            Self::Unyanked { name, version } => {
+                Subject::Unyank { name: name.clone(), version: version.clone(), by }
+            }
+            Self::OwnerAdded { name, account } => {
+                Subject::OwnerAdded { name: name.clone(), account: owned(account), by }
+            }
+            Self::OwnerRemoved { name, account } => {
+                Subject::OwnerRemoved { name: name.clone(), account: owned(account), by }
+            }
+            Self::VersionDeleted { name, version, reason } => {
+                let (name, version, reason) = (name.clone(), version.clone(), owned(reason));
+                Subject::VersionDeleted { name, version, reason }
+            }
+            Self::NameDeleted { name, reason } => {
+                Subject::NameDeleted { name: name.clone(), reason: owned(reason) }
+            }
+        })
+    }
+}
+
+/// Records a change in the transaction that makes it; `actor` is [`None`] for an operator.
 ///
-/// Where the change is about an account, `detail` starts with its name; a space ends it.
+/// Answers with the index of its leaf, where it has one. The rows that the change is about are there
+/// already: they, and the documents that the leaf changes, are told of it.
 pub async fn record(
     write: &mut Write,
-    account: Option<i64>,
-    kind: Kind,
-    subject: &str,
-    detail: &str,
-) -> Result<(), sqlx::Error> {
+    actor: Option<i64>,
+    change: Change<'_>,
+) -> Result<Option<u64>, sqlx::Error> {
+    let by = match actor {
+        Some(actor) => {
+            sqlx::query_scalar("SELECT name FROM accounts WHERE id = $1")
+                .bind(actor)
+                .fetch_optional(&mut **write)
+                .await?
+        }
+        None => None,
+    };
+    let index = match change.leaf(by) {
+        Some(subject) => Some(log::append(write, Leaf::now(subject)).await?),
+        None => None,
+    };
+    let stored = index.map(|index| i64::try_from(index).unwrap_or(i64::MAX));
     sqlx::query(
-        "INSERT INTO events (at, account_id, kind, subject, detail) VALUES ($1, $2, $3, $4, $5)",
+        "INSERT INTO events (at, account_id, kind, subject, detail, log_index)
+         VALUES ($1, $2, $3, $4, $5, $6)",
     )
     .bind(clock::now())
-    .bind(account)
-    .bind(kind.text())
-    .bind(subject)
-    .bind(detail)
+    .bind(actor)
+    .bind(change.kind().text())
+    .bind(change.subject())
+    .bind(change.detail())
+    .bind(stored)
     .execute(&mut **write)
     .await?;
-    Ok(())
+    if let Some(index) = stored {
+        log::touch(write, change, index).await?;
+    }
+    Ok(index)
 }

@@ -17,6 +17,7 @@ pub mod documents;
 pub mod events;
 pub mod grant;
 pub mod identity;
+pub mod log;
 pub mod names;
 pub mod problem;
 pub mod random;

@@ -19,10 +19,16 @@ impl From<NoRandomness> for crate::problem::Refusal {
     }
 }
 
-/// `BYTES` random bytes as lowercase hexadecimal digits.
-pub fn hex<const BYTES: usize>() -> Result<String, NoRandomness> {
+/// `BYTES` random bytes.
+pub fn bytes<const BYTES: usize>() -> Result<[u8; BYTES], NoRandomness> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes).map_err(NoRandomness)?;
+    Ok(bytes)
+}
+
+/// `BYTES` random bytes as lowercase hexadecimal digits.
+pub fn hex<const BYTES: usize>() -> Result<String, NoRandomness> {
+    let bytes = bytes::<BYTES>()?;
     Ok(bytes.iter().fold(String::with_capacity(BYTES * 2), |mut digits, byte| {
         let _ = write!(digits, "{byte:02x}");
         digits

@@ -7,7 +7,7 @@ use sqlx::SqliteExecutor;
 
 use crate::clock;
 use crate::database::Write;
-use crate::events::{self, Kind};
+use crate::events::{self, Change};
 
 /// A key's id, the public key, when it was registered, whether it is proven, when it was revoked, why.
 type Row = (String, String, String, bool, Option<String>, Option<String>);
@@ -108,7 +108,8 @@ pub async fn add(
         }
         Some(_) => return Ok(Added::Taken),
     }
-    events::record(write, Some(holder.id), Kind::KeyAdded, &text, holder.name).await?;
+    let added = Change::KeyAdded { key: &id, account: holder.name };
+    events::record(write, Some(holder.id), added).await?;
     Ok(Added::Registered(changed))
 }
 
@@ -142,8 +143,10 @@ async fn take_over(
         .bind(&id)
         .execute(&mut **write)
         .await?;
-    let detail = format!("{former_name} {reason}");
-    events::record(write, Some(holder.id), Kind::KeyRevoked, &id, &detail).await
+    let (key, former) = (proven.key.id(), Holder { id: former, name: former_name });
+    let revoked = Change::KeyRevoked { key: &key, holder: former, reason: Some(&reason) };
+    events::record(write, Some(holder.id), revoked).await?;
+    Ok(())
 }
 
 /// Keeps the proof of a key that the account registered without one; whether it had none.
@@ -152,20 +155,21 @@ pub async fn prove(
     holder: Holder<'_>,
     proven: &ProvenKey,
 ) -> Result<bool, sqlx::Error> {
-    let id = proven.key.id().to_string();
+    let id = proven.key.id();
     let kept = sqlx::query(
         "UPDATE keys SET proof = $1
          WHERE id = $2 AND account_id = $3 AND proof IS NULL AND revoked IS NULL",
     )
     .bind(proven.proof())
-    .bind(&id)
+    .bind(id.to_string())
     .bind(holder.id)
     .execute(&mut **write)
     .await?;
     if kept.rows_affected() == 0 {
         return Ok(false);
     }
-    events::record(write, Some(holder.id), Kind::KeyProven, &id, holder.name).await?;
+    let proven = Change::KeyProven { key: &id, account: holder.name };
+    events::record(write, Some(holder.id), proven).await?;
     Ok(true)
 }
 
@@ -197,24 +201,20 @@ pub async fn revoke(
     key: &KeyId,
     reason: Option<&str>,
 ) -> Result<bool, sqlx::Error> {
-    let id = key.to_string();
     let revoked = sqlx::query(
         "UPDATE keys SET revoked = $1, revoke_reason = $2
          WHERE id = $3 AND account_id = $4 AND revoked IS NULL",
     )
     .bind(clock::now())
     .bind(reason)
-    .bind(&id)
+    .bind(key.to_string())
     .bind(holder.id)
     .execute(&mut **write)
     .await?;
     if revoked.rows_affected() == 0 {
         return Ok(false);
     }
-    let detail = match reason {
-        Some(reason) => format!("{} {reason}", holder.name),
-        None => holder.name.to_owned(),
-    };
-    events::record(write, Some(holder.id), Kind::KeyRevoked, &id, &detail).await?;
+    let revoked = Change::KeyRevoked { key, holder, reason };
+    events::record(write, Some(holder.id), revoked).await?;
     Ok(true)
 }

@@ -13,7 +13,7 @@ use sqlx::SqliteExecutor;
 
 use crate::clock;
 use crate::database::{Database, Write};
-use crate::events::{self, Kind};
+use crate::events::{self, Change};
 use crate::grant::{Grant, GrantError};
 use crate::random::NoRandomness;
 
@@ -136,7 +136,8 @@ pub async fn add(database: &Database, name: &str) -> Result<String, AccountError
     .bind(clock::now())
     .fetch_one(&mut *write)
     .await?;
-    events::record(&mut write, None, Kind::AccountAdded, name.as_str(), "").await?;
+    let added = Change::AccountAdded { account: name.as_str() };
+    events::record(&mut write, None, added).await?;
     let minting = tokens::Minting { label: "first", grants: &Grant::everything(), expires: None };
     let minted = tokens::mint(&mut write, id, None, &minting).await?;
     write.commit().await?;

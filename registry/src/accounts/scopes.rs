@@ -10,7 +10,7 @@ use sqlx::SqliteExecutor;
 use super::{Account, AccountError, known};
 use crate::clock;
 use crate::database::{Database, Write};
-use crate::events::{self, Kind};
+use crate::events::{self, Change};
 
 /// What a member of a scope may do there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -162,9 +162,8 @@ pub async fn add(
     .bind(clock::now())
     .fetch_one(&mut *write)
     .await?;
-    let detail = if private { "private" } else { "public" };
-    events::record(&mut write, None, Kind::ScopeAdded, name.as_str(), detail).await?;
-    join(&mut write, (id, name.as_str()), &owner, Role::Owner).await?;
+    events::record(&mut write, None, Change::ScopeAdded { scope: &name, private }).await?;
+    join(&mut write, (id, &name), &owner, Role::Owner).await?;
     write.commit().await?;
     Ok(())
 }
@@ -177,12 +176,12 @@ pub async fn add_member(
     role: Role,
 ) -> Result<(), AccountError> {
     let mut write = database.write().await?;
-    let id = known_scope(&mut write, scope).await?;
+    let (id, scope) = known_scope(&mut write, scope).await?;
     let account = known(&mut write, account).await?;
     if role != Role::Owner {
-        another_owner(&mut write, (id, scope), &account).await?;
+        another_owner(&mut write, (id, &scope), &account).await?;
     }
-    join(&mut write, (id, scope), &account, role).await?;
+    join(&mut write, (id, &scope), &account, role).await?;
     write.commit().await?;
     Ok(())
 }
@@ -195,16 +194,16 @@ pub async fn remove_member(
     account: &str,
 ) -> Result<(), AccountError> {
     let mut write = database.write().await?;
-    let id = known_scope(&mut write, scope).await?;
+    let (id, scope) = known_scope(&mut write, scope).await?;
     let account = known(&mut write, account).await?;
-    another_owner(&mut write, (id, scope), &account).await?;
+    another_owner(&mut write, (id, &scope), &account).await?;
     let removed = sqlx::query("DELETE FROM scope_members WHERE scope_id = $1 AND account_id = $2")
         .bind(id)
         .bind(account.id)
         .execute(&mut *write)
         .await?;
     if removed.rows_affected() == 0 {
-        return Err(AccountError::NotAMember { account: account.name, scope: scope.to_owned() });
+        return Err(AccountError::NotAMember { account: account.name, scope: scope.to_string() });
     }
     sqlx::query(
         "DELETE FROM owners WHERE account_id = $1
@@ -214,23 +213,26 @@ pub async fn remove_member(
     .bind(id)
     .execute(&mut *write)
     .await?;
-    events::record(&mut write, None, Kind::MemberRemoved, scope, &account.name).await?;
+    let removed = Change::MemberRemoved { scope: &scope, account: &account.name };
+    events::record(&mut write, None, removed).await?;
     write.commit().await?;
     Ok(())
 }
 
-async fn known_scope(write: &mut Write, scope: &str) -> Result<i64, AccountError> {
-    let id = sqlx::query_scalar("SELECT id FROM scopes WHERE name = $1 AND name <> '_'")
-        .bind(scope)
+async fn known_scope(write: &mut Write, scope: &str) -> Result<(i64, Scope), AccountError> {
+    let unknown = || AccountError::UnknownScope(scope.to_owned());
+    let name: Scope = scope.parse().map_err(|_| unknown())?;
+    let id = sqlx::query_scalar("SELECT id FROM scopes WHERE name = $1")
+        .bind(name.as_str())
         .fetch_optional(&mut **write)
         .await?;
-    id.ok_or_else(|| AccountError::UnknownScope(scope.to_owned()))
+    Ok((id.ok_or_else(unknown)?, name))
 }
 
 /// Refuses where `account` is the scope's only owner.
 async fn another_owner(
     write: &mut Write,
-    (id, scope): (i64, &str),
+    (id, scope): (i64, &Scope),
     account: &Account,
 ) -> Result<(), AccountError> {
     let owners: Vec<i64> = sqlx::query_scalar(
@@ -240,7 +242,7 @@ async fn another_owner(
     .fetch_all(&mut **write)
     .await?;
     if owners == [account.id] {
-        let (account, scope) = (account.name.clone(), scope.to_owned());
+        let (account, scope) = (account.name.clone(), scope.to_string());
         return Err(AccountError::LastScopeOwner { account, scope });
     }
     Ok(())
@@ -248,7 +250,7 @@ async fn another_owner(
 
 async fn join(
     write: &mut Write,
-    (id, scope): (i64, &str),
+    (id, scope): (i64, &Scope),
     account: &Account,
     role: Role,
 ) -> Result<(), AccountError> {
@@ -262,7 +264,7 @@ async fn join(
     .bind(clock::now())
     .execute(&mut **write)
     .await?;
-    let detail = format!("{} {role}", account.name);
-    events::record(write, None, Kind::MemberAdded, scope, &detail).await?;
+    let added = Change::MemberAdded { scope, account: &account.name, role };
+    events::record(write, None, added).await?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use sqlx::SqliteExecutor;
 use super::{AccountError, known};
 use crate::clock;
 use crate::database::{Database, Write};
-use crate::events::{self, Kind};
+use crate::events::{self, Change};
 use crate::grant::Grant;
 use crate::random;
 
@@ -106,7 +106,8 @@ pub async fn mint(
     .bind(&token.expires)
     .execute(&mut **write)
     .await?;
-    events::record(write, actor, Kind::TokenMinted, &token.id, &token.label).await?;
+    let change = Change::TokenMinted { token: &token.id, label: &token.label };
+    events::record(write, actor, change).await?;
     Ok(MintedToken { secret, token })
 }
 
@@ -155,7 +156,7 @@ pub async fn revoke(
     if revoked.rows_affected() == 0 {
         return Ok(false);
     }
-    events::record(write, actor, Kind::TokenRevoked, id, "").await?;
+    events::record(write, actor, Change::TokenRevoked { token: id }).await?;
     Ok(true)
 }
 

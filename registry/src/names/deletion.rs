@@ -11,7 +11,7 @@ use super::ChangeError;
 use crate::auth::Credential;
 use crate::clock;
 use crate::database::{Database, Write};
-use crate::events::{self, Kind};
+use crate::events::{self, Change};
 use crate::problem::{Answer, Code, Refusal};
 use crate::skills::{self, Skill, owners, versions};
 
@@ -55,11 +55,11 @@ pub async fn delete(
         bury(&mut write, *version, reason).await?;
     }
     versions::refresh_current(&mut write, name, skill).await?;
-    let (kind, subject) = match version {
-        Some(version) => (Kind::VersionDeleted, format!("{name}@{version}")),
-        None => (Kind::NameDeleted, name.to_string()),
+    let change = match version {
+        Some(version) => Change::VersionDeleted { name, version, reason },
+        None => Change::NameDeleted { name, reason },
     };
-    events::record(&mut write, None, kind, &subject, reason).await?;
+    events::record(&mut write, None, change).await?;
     write.commit().await?;
     Ok(Deletion {
         name: name.clone(),

@@ -13,7 +13,7 @@ use crate::accounts::scopes::Role;
 use crate::accounts::{self, Account};
 use crate::clock;
 use crate::database::Write;
-use crate::events::{self, Kind};
+use crate::events::{self, Change};
 use crate::problem::{Answer, Code, Refusal};
 
 /// Most owners of one skill.
@@ -97,8 +97,8 @@ pub async fn add(
         return Err(Refusal::new(Code::TooMany, detail));
     }
     if insert(write, skill.id, account.id).await? {
-        let subject = name.to_string();
-        events::record(write, Some(actor), Kind::OwnerAdded, &subject, &account.name).await?;
+        let added = Change::OwnerAdded { name, account: &account.name };
+        events::record(write, Some(actor), added).await?;
     }
     Ok(())
 }
@@ -125,7 +125,6 @@ pub async fn replace(
     skill: Skill,
     (id, account): (i64, &str),
 ) -> Result<(), sqlx::Error> {
-    let subject = name.to_string();
     let others: Vec<(i64, String)> = sqlx::query_as(
         "SELECT a.id, a.name FROM owners o JOIN accounts a ON a.id = o.account_id
          WHERE o.skill_id = $1 AND a.id <> $2 ORDER BY a.name",
@@ -136,15 +135,15 @@ pub async fn replace(
     .await?;
     // The new one first: a name is never without an owner, in the log either.
     if insert(write, skill.id, id).await? {
-        events::record(write, actor, Kind::OwnerAdded, &subject, account).await?;
+        events::record(write, actor, Change::OwnerAdded { name, account }).await?;
     }
-    for (other, name) in others {
+    for (other, former) in others {
         sqlx::query("DELETE FROM owners WHERE skill_id = $1 AND account_id = $2")
             .bind(skill.id)
             .bind(other)
             .execute(&mut **write)
             .await?;
-        events::record(write, actor, Kind::OwnerRemoved, &subject, &name).await?;
+        events::record(write, actor, Change::OwnerRemoved { name, account: &former }).await?;
     }
     Ok(())
 }
@@ -183,8 +182,8 @@ pub async fn remove(
         .bind(account.id)
         .execute(&mut **write)
         .await?;
-    let subject = name.to_string();
-    events::record(write, Some(actor), Kind::OwnerRemoved, &subject, &account.name).await?;
+    let removed = Change::OwnerRemoved { name, account: &account.name };
+    events::record(write, Some(actor), removed).await?;
     Ok(())
 }
 

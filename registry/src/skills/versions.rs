@@ -6,7 +6,7 @@ use skillpkg_schema::{QualifiedName, Version};
 use super::Skill;
 use crate::database::Write;
 use crate::documents::stored;
-use crate::events::{self, Kind};
+use crate::events::{self, Change};
 use crate::problem::{Answer, Code, Refusal};
 
 /// Longest reason of a yank, in characters.
@@ -52,9 +52,11 @@ pub async fn set_yank(
     if changed.rows_affected() == 0 {
         return Err(Refusal::not_found());
     }
-    let kind = if reason.is_some() { Kind::Yanked } else { Kind::Unyanked };
-    let subject = format!("{name}@{version}");
-    events::record(write, Some(actor), kind, &subject, reason.unwrap_or_default()).await?;
+    let change = match reason {
+        Some(reason) => Change::Yanked { name, version, reason },
+        None => Change::Unyanked { name, version },
+    };
+    events::record(write, Some(actor), change).await?;
     refresh_current(write, name, skill).await
 }
 

@@ -14,7 +14,7 @@ use crate::auth::{Caller, Credential};
 use crate::clock;
 use crate::database::Write;
 use crate::documents::stored;
-use crate::events;
+use crate::events::{self, Change};
 use crate::names::deletion;
 use crate::problem::{Answer, Code, Refusal};
 use crate::skills::{self, Skill, owners, versions};
@@ -53,11 +53,17 @@ pub(super) async fn commit(
     deletion::revive(&mut write, skill).await?;
     let fresh = rows::insert_blobs(&mut write, version, manifest).await?;
     versions::refresh_current(&mut write, name, skill).await?;
-    let subject = format!("{name}@{}", manifest.version);
     let address = verified.manifest_digests.sha256.address();
-    let detail = address.to_string();
-    let actor = Some(credential.account_id);
-    events::record(&mut write, actor, events::Kind::Published, &subject, &detail).await?;
+    let archive = verified.archive_digests.sha256.address();
+    let published = Change::Published {
+        name,
+        version: &manifest.version,
+        address: &address,
+        archive: &archive,
+        account: &credential.account,
+        keys: &verified.key_ids,
+    };
+    let log_index = events::record(&mut write, Some(credential.account_id), published).await?;
     store::still_there(registry, verified, fresh).await?;
     registry.at(Step::RowsWritten)?;
     write.commit().await?;
@@ -66,9 +72,9 @@ pub(super) async fn commit(
         version: manifest.version.clone(),
         address,
         blake3: verified.manifest_digests.blake3.address(),
-        archive: verified.archive_digests.sha256.address(),
+        archive,
         size: verified.archive_digests.size,
-        log_index: None,
+        log_index,
         log_proof: None,
         created: true,
         key_registered,
@@ -104,9 +110,8 @@ async fn take_name(
     .fetch_one(&mut **write)
     .await?;
     owners::insert(write, id, credential.account_id).await?;
-    let (subject, account) = (name.to_string(), &credential.account);
-    let kind = events::Kind::OwnerAdded;
-    events::record(write, Some(credential.account_id), kind, &subject, account).await?;
+    let added = Change::OwnerAdded { name, account: &credential.account };
+    events::record(write, Some(credential.account_id), added).await?;
     Ok(Skill { id, scope, private })
 }
 
