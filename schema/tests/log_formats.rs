@@ -4,6 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a vector that is not read is a failed test")]
 
+mod round_trip;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -480,4 +482,15 @@ fn the_bounds_of_a_bundle_hold() {
     assert!(Entries::append(&mut bytes, &[0; 65_536]).is_err());
     assert!(Entries::from_bytes(&[0; 2 * 256]).is_ok());
     assert!(Entries::from_bytes(&[0; 2 * 257]).is_err());
+}
+
+#[test]
+fn inputs_that_are_kept_for_fuzzing_hold() {
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/log");
+    let mut read = 0;
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        read += usize::from(round_trip::check(&bytes));
+    }
+    assert!(read >= 6, "each thing is among them");
 }
