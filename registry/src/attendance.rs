@@ -1,6 +1,7 @@
-//! What a registry does by itself while it serves: it learns what an operator's commands change.
+//! What a registry does by itself while it serves: it learns what an operator's commands change, and
+//! notes what it counts.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use skillpkg_schema::QualifiedName;
 
@@ -9,6 +10,8 @@ use crate::state::Registry;
 
 /// How often it looks for what other processes have changed.
 const FOLLOWED: Duration = Duration::from_millis(500);
+/// How often it notes what is counted in memory.
+const NOTED: Duration = Duration::from_mins(1);
 
 /// Keeps what is remembered true to what other processes write, until it is dropped.
 ///
@@ -18,11 +21,23 @@ pub async fn attend(registry: &Registry) {
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut last = None;
     let mut again = Vec::new();
+    let mut noted = Instant::now();
     loop {
         look.tick().await;
+        if noted.elapsed() >= NOTED {
+            noted = Instant::now();
+            note(registry).await;
+        }
         if let Err(error) = follow(registry, &mut last, &mut again).await {
             tracing::warn!(%error, "what other processes changed is not known yet");
         }
+    }
+}
+
+/// Notes what is counted in memory alone; called once more when a registry ends.
+pub async fn note(registry: &Registry) {
+    if let Err(error) = registry.downloads.note(&registry.data.database).await {
+        tracing::warn!(%error, "downloads are not noted yet");
     }
 }
 

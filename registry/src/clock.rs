@@ -22,6 +22,13 @@ pub fn in_days(days: u32) -> String {
     text(shifted(i64::from(days) * 86_400))
 }
 
+/// The whole seconds since a time as the registry writes it; none where it is to come, or no time.
+pub fn seconds_since(time: &str) -> u32 {
+    let since =
+        time.parse::<Timestamp>().map(|time| Timestamp::now().as_second() - time.as_second());
+    since.ok().and_then(|since| u32::try_from(since).ok()).unwrap_or_default()
+}
+
 /// This many days after a time as the registry writes it; the time itself where it is none.
 pub fn days_after(time: &str, days: u32) -> String {
     let moved = time.parse::<Timestamp>().ok().and_then(|time| {
@@ -51,6 +58,8 @@ mod tests {
         assert!(this_hour() <= now() && this_hour().ends_with(":00:00Z"));
         assert!(now() < in_days(u32::MAX));
         assert_eq!(days_after("2026-01-31T12:00:00Z", 90), "2026-05-01T12:00:00Z");
+        assert!((60..65).contains(&seconds_since(&seconds_ago(60))));
+        assert_eq!((seconds_since(&in_days(1)), seconds_since("no time")), (0, 0));
         assert_eq!(days_after("no time", 90), "no time");
     }
 }

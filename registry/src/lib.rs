@@ -14,6 +14,7 @@ pub mod contents;
 pub mod data;
 pub mod database;
 pub mod documents;
+pub mod downloads;
 pub mod events;
 pub mod grant;
 pub mod identity;

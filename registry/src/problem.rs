@@ -75,6 +75,12 @@ codes! {
     VersionExists = "version_exists", CONFLICT, "The version exists";
     /// The name is one with another for a reader.
     NameTaken = "name_taken", CONFLICT, "The name reads like another";
+    /// The name reads like one that many use.
+    NameConfusable = "name_confusable", CONFLICT, "The name reads like a popular one";
+    /// The name reads like one that many use, and waits for an operator.
+    NameHeld = "name_held", CONFLICT, "The name waits for an operator";
+    /// An operator gives the name to nobody.
+    NameRefused = "name_refused", CONFLICT, "An operator refused the name";
     /// The version was deleted, and its number stays taken.
     VersionDeleted = "version_deleted", CONFLICT, "The version was deleted";
     /// The name was deleted, and is given to nobody else yet.

@@ -5,12 +5,16 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use skillpkg_schema::SkillName;
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use crate::auth::Authenticator;
 use crate::contents::Contents;
 use crate::data::Data;
 use crate::documents::DocumentCache;
+use crate::downloads::Downloads;
+use crate::names::judgement::Confusable;
+use crate::names::popular::Popular;
 use crate::problem::{Answer, Refusal};
 use crate::skills::publish::{Pace, Step};
 
@@ -22,6 +26,12 @@ pub type AtStep = Arc<dyn Fn(Step) -> std::io::Result<()> + Send + Sync>;
 pub struct Options {
     /// New names that an account may take within an hour.
     pub new_names_per_hour: u32,
+    /// What is done with a new name that reads like a popular one.
+    pub confusable_names: Confusable,
+    /// Bare names that count as popular whoever uses them.
+    pub popular_names: Vec<SkillName>,
+    /// How old what is known of popular names may be.
+    pub popular_fresh_for: Duration,
     /// How fast an upload must come.
     pub pace: Pace,
     /// Uploads received at once: they take disk, at most the archive bound each.
@@ -40,7 +50,10 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            new_names_per_hour: 1_000,
+            new_names_per_hour: 100,
+            confusable_names: Confusable::default(),
+            popular_names: Vec::new(),
+            popular_fresh_for: Duration::from_mins(1),
             pace: Pace::default(),
             uploads: 64,
             uploads_per_account: 4,
@@ -55,6 +68,7 @@ impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options")
             .field("new_names_per_hour", &self.new_names_per_hour)
+            .field("confusable_names", &self.confusable_names)
             .field("pace", &self.pace)
             .field("uploads", &self.uploads)
             .field("uploads_per_account", &self.uploads_per_account)
@@ -88,6 +102,10 @@ pub struct Inner {
     pub documents: DocumentCache,
     /// Content that is ready.
     pub contents: Contents,
+    /// Archives handed out, of which the database does not know yet.
+    pub downloads: Downloads,
+    /// Names that others must not be taken for.
+    pub popular: Popular,
     uploads: Arc<Semaphore>,
     /// Of the accounts that upload or wait to.
     account_uploads: Mutex<HashMap<i64, Arc<Semaphore>>>,
@@ -106,10 +124,13 @@ impl Registry {
     /// A registry over an open data directory.
     pub fn new(data: Data, options: Options) -> Self {
         let database = &data.database;
+        let popular = Popular::new(options.popular_names.clone(), options.popular_fresh_for);
         Self(Arc::new(Inner {
             authenticator: Authenticator::new(database.clone()),
             documents: DocumentCache::new(database.clone()),
             contents: Contents::new(database.clone(), data.blobs.clone()),
+            downloads: Downloads::default(),
+            popular,
             uploads: Arc::new(Semaphore::new(options.uploads)),
             account_uploads: Mutex::default(),
             verifications: Arc::new(Semaphore::new(options.verifications)),

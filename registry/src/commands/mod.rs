@@ -16,6 +16,7 @@ use clap::{Args, Parser, Subcommand};
 use skillpkg_registry::accounts::AccountError;
 use skillpkg_registry::data::DataError;
 use skillpkg_registry::names::ChangeError;
+use skillpkg_registry::names::popular::ListError;
 use skillpkg_registry::upkeep::UpkeepError;
 
 /// Serves skills, and manages who may publish them.
@@ -36,7 +37,7 @@ enum Command {
     /// Scopes and their members
     #[command(subcommand)]
     Scope(scope::Scope),
-    /// Names: deleting them, and giving them to others
+    /// Names: those that read like others, deleting them, giving them to others
     #[command(subcommand)]
     Name(name::Name),
     /// Tokens of any account
@@ -76,6 +77,9 @@ enum Failure {
     /// Names.
     #[error(transparent)]
     Name(#[from] ChangeError),
+    /// A list of popular names.
+    #[error(transparent)]
+    Popular(#[from] ListError),
     /// The database.
     #[error("the database failed: {0}")]
     Database(#[from] sqlx::Error),
@@ -129,15 +133,9 @@ impl Failure {
             Self::Account(AccountError::UnknownToken(_)) => "unknown_token",
             Self::Account(AccountError::NotAMember { .. }) => "not_a_member",
             Self::Account(AccountError::LastScopeOwner { .. }) => "last_owner",
-            Self::Name(ChangeError::UnknownName(_)) => "unknown_name",
-            Self::Name(ChangeError::UnknownVersion { .. }) => "unknown_version",
-            Self::Name(ChangeError::Deleted { .. }) => "already_deleted",
-            Self::Name(ChangeError::OfScope(_)) => "owned_through_scope",
-            Self::Name(ChangeError::UnknownAccount(_)) => "unknown_account",
-            Self::Name(ChangeError::Refused(_)) => "refused",
-            Self::Account(_) | Self::Name(ChangeError::Database(_)) | Self::Database(_) => {
-                "database_failed"
-            }
+            Self::Name(error) => error.code(),
+            Self::Popular(_) => "list_unreadable",
+            Self::Account(_) | Self::Database(_) => "database_failed",
             Self::Upkeep(_) => "upkeep_failed",
             Self::Stdout(_) | Self::Unshown { .. } => "output_failed",
             Self::Io { .. } => "io_failed",

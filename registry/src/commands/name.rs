@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use clap::Subcommand;
 use skillpkg_registry::data::Data;
+use skillpkg_registry::names::requests::{self, State};
 use skillpkg_registry::names::{deletion, transfer};
 use skillpkg_schema::{QualifiedName, Version};
 
@@ -12,6 +13,49 @@ use super::{Directory, Failure, Format, output};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Name {
+    /// List the names that read like popular ones, and those that are given to nobody
+    #[command(
+        after_help = "Example:\n  skillpkg-registry name list --held --data /var/lib/skillpkg"
+    )]
+    List {
+        /// Only those that wait
+        #[arg(long)]
+        held: bool,
+        /// Only those that are published and that nobody has looked at
+        #[arg(long)]
+        flagged: bool,
+        #[command(flatten)]
+        directory: Directory,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Let the account that asked for a name have it; a flagged one is listed no more as such
+    #[command(
+        after_help = "Example:\n  skillpkg-registry name release lodash-cli --data /var/lib/skillpkg"
+    )]
+    Release {
+        /// The name
+        name: QualifiedName,
+        /// The account, where nobody or more than one asked
+        #[arg(long)]
+        user: Option<String>,
+        #[command(flatten)]
+        directory: Directory,
+        #[command(flatten)]
+        format: Format,
+    },
+    /// Give a name that is not published to nobody, until it is released
+    #[command(
+        after_help = "Example:\n  skillpkg-registry name refuse lodahs --data /var/lib/skillpkg"
+    )]
+    Refuse {
+        /// The name
+        name: QualifiedName,
+        #[command(flatten)]
+        directory: Directory,
+        #[command(flatten)]
+        format: Format,
+    },
     /// Delete a version, or a name with every version; what is deleted cannot be had back
     #[command(
         after_help = "Example:\n  skillpkg-registry name delete waitlist@1.2.0 --reason 'it sends keys away' --data /var/lib/skillpkg"
@@ -70,12 +114,40 @@ impl FromStr for Doomed {
 
 impl Name {
     pub(super) fn json(&self) -> bool {
-        let (Self::Delete { format, .. } | Self::Transfer { format, .. }) = self;
+        let (Self::List { format, .. }
+        | Self::Release { format, .. }
+        | Self::Refuse { format, .. }
+        | Self::Delete { format, .. }
+        | Self::Transfer { format, .. }) = self;
         format.json
     }
 
     pub(super) async fn run(&self) -> Result<ExitCode, Failure> {
         match self {
+            Self::List { held, flagged, directory, format } => {
+                let wanted = [(*held, State::Held), (*flagged, State::Flagged)];
+                let states: Vec<State> =
+                    wanted.into_iter().filter(|(is, _)| *is).map(|(_, state)| state).collect();
+                list(&states, directory, format).await?;
+            }
+            Self::Release { name, user, directory, format } => {
+                let data = Data::open(&directory.data).await?;
+                let user = requests::release(&data.database, name, user.as_deref()).await?;
+                if format.json {
+                    output::json(&serde_json::json!({"name": name, "released_to": user}))?;
+                } else {
+                    output::tell(&format!("`{user}` may publish `{name}`"));
+                }
+            }
+            Self::Refuse { name, directory, format } => {
+                let data = Data::open(&directory.data).await?;
+                requests::refuse(&data.database, name).await?;
+                if format.json {
+                    output::json(&serde_json::json!({"name": name, "refused": true}))?;
+                } else {
+                    output::tell(&format!("`{name}` is given to nobody"));
+                }
+            }
             Self::Delete { what, reason, directory, format } => {
                 let data = Data::open(&directory.data).await?;
                 let (name, version) = (&what.name, what.version.as_ref());
@@ -104,4 +176,27 @@ impl Name {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+async fn list(states: &[State], directory: &Directory, format: &Format) -> Result<(), Failure> {
+    let data = Data::open(&directory.data).await?;
+    let names = requests::list(&data.database, states).await?;
+    if format.json {
+        return output::json(&serde_json::json!({"names": names}));
+    }
+    for name in names {
+        let or = |text: &Option<String>| {
+            text.clone().filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned())
+        };
+        output::line(&format!(
+            "{}\t{}\t{}\t{}\t{}\t{}",
+            name.name,
+            name.state.text(),
+            or(&name.account),
+            or(&name.likeness),
+            or(&name.resembles),
+            name.asked
+        ))?;
+    }
+    Ok(())
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use skillpkg_registry::accounts::scopes::{self, Role};
 use skillpkg_registry::data::Data;
+use skillpkg_registry::names::requests;
 
 use super::{Directory, Failure, Format, output};
 
@@ -93,8 +94,18 @@ impl Scope {
             Self::Add { name, owner, private, directory, format } => {
                 let data = Data::open(&directory.data).await?;
                 scopes::add(&data.database, name, owner, *private).await?;
-                let done = serde_json::json!({"scope": name, "owner": owner, "private": private});
+                let like = requests::scopes_like(&data.database, name).await?;
+                let resembles: Vec<&str> = like.iter().map(|one| one.name.as_str()).collect();
+                let done = serde_json::json!({
+                    "scope": name, "owner": owner, "private": private, "resembles": resembles
+                });
                 said(format, &done, &format!("`{name}` is a scope; `{owner}` owns it"))?;
+                for resemblance in &like {
+                    output::tell(&format!(
+                        "warning: `{name}` {resemblance}, a scope that was there: who reads one may \
+                         take it for the other"
+                    ));
+                }
             }
             Self::List { directory, format } => list(directory, format).await?,
             Self::Member(Member::Add { who: Who { scope, user }, role, directory, format }) => {

@@ -2,11 +2,14 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use skillpkg_registry::attendance;
 use skillpkg_registry::data::Data;
+use skillpkg_registry::names::judgement::Confusable;
+use skillpkg_registry::names::popular;
 use skillpkg_registry::routes;
 use skillpkg_registry::server::{self, Limits};
 use skillpkg_registry::state::{Options, Registry};
@@ -30,6 +33,13 @@ pub(super) struct Serve {
     /// New names that one account may take within an hour
     #[arg(long, value_name = "COUNT", default_value_t = Options::default().new_names_per_hour)]
     new_names_per_hour: u32,
+    /// What is done with a new bare name that reads like one which many use: `allow`, `flag` (it is
+    /// published and listed by `name list`), `hold` (it waits for `name release`) or `refuse`
+    #[arg(long, value_name = "CHOICE", default_value_t)]
+    confusable_names: Confusable,
+    /// A file of bare names that count as used by many, one a line
+    #[arg(long, value_name = "FILE")]
+    popular_names: Option<PathBuf>,
     /// Connections that one address may have open; 0 for any number, as behind a proxy
     #[arg(
         long,
@@ -45,6 +55,10 @@ impl Serve {
             let doing = doing.to_owned();
             move |source| Failure::Io { doing, source }
         };
+        let popular_names = match &self.popular_names {
+            Some(list) => popular::read_list(list)?,
+            None => Vec::new(),
+        };
         // Asked for first: a signal that comes while the registry opens is not lost.
         let stop = stop_signal().map_err(failed("waiting for signals"))?;
         let data = Data::open_or_create(&self.directory.data).await?;
@@ -52,7 +66,12 @@ impl Serve {
         let listening = format!("listening on {}", self.listen);
         let listener = server::listen(self.listen).await.map_err(failed(&listening))?;
         let address = listener.local_addr().map_err(failed(&listening))?;
-        let options = Options { new_names_per_hour: self.new_names_per_hour, ..Options::default() };
+        let options = Options {
+            new_names_per_hour: self.new_names_per_hour,
+            confusable_names: self.confusable_names,
+            popular_names,
+            ..Options::default()
+        };
         let registry = Registry::new(data.clone(), options);
         let (router, _) = routes::router(&registry);
         // Where nobody reads it, the registry is there all the same.
@@ -65,6 +84,7 @@ impl Serve {
         let attendance = tokio::spawn(async move { attendance::attend(&attended).await });
         server::serve(listener, router, stop, limits).await;
         attendance.abort();
+        attendance::note(&registry).await;
         data.database.close().await;
         drop(claim);
         Ok(ExitCode::SUCCESS)

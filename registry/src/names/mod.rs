@@ -1,6 +1,12 @@
-//! What an operator decides about names: deletion, and whose a name is.
+//! What an operator decides about names: which are too much like others, which are deleted, and
+//! whose they are.
 
 pub mod deletion;
+pub mod judgement;
+pub mod likeness;
+pub mod pace;
+pub mod popular;
+pub mod requests;
 pub mod transfer;
 
 use skillpkg_schema::diagnostic::escape;
@@ -35,6 +41,23 @@ pub enum ChangeError {
     /// A scoped name is its scope's.
     #[error("`{0}` is the members' of its scope; `scope member` changes who they are")]
     OfScope(QualifiedName),
+    /// Nobody asked for it.
+    #[error("nobody asked for `{0}`; `--user USER` says to whom it is released")]
+    NobodyAsked(QualifiedName),
+    /// More than one account asked for it.
+    #[error(
+        "{} asked for `{name}`; `--user USER` says to which of them it is released",
+        of_accounts(accounts)
+    )]
+    ManyAsked {
+        /// The name.
+        name: QualifiedName,
+        /// The accounts.
+        accounts: Vec<String>,
+    },
+    /// A name that has versions.
+    #[error("`{0}` is published; `name delete` deletes it, and then it can be refused")]
+    InUse(QualifiedName),
     /// There is no account of this name.
     #[error("there is no account `{}`; `user list` shows those there are", escape(.0))]
     UnknownAccount(String),
@@ -44,6 +67,28 @@ pub enum ChangeError {
     /// The database.
     #[error("the database failed: {0}")]
     Database(#[from] sqlx::Error),
+}
+
+impl ChangeError {
+    /// The stable text that programs match on.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownName(_) => "unknown_name",
+            Self::UnknownVersion { .. } => "unknown_version",
+            Self::Deleted { .. } => "already_deleted",
+            Self::OfScope(_) => "owned_through_scope",
+            Self::NobodyAsked(_) => "nobody_asked",
+            Self::ManyAsked { .. } => "many_asked",
+            Self::InUse(_) => "name_in_use",
+            Self::UnknownAccount(_) => "unknown_account",
+            Self::Refused(_) => "refused",
+            Self::Database(_) => "database_failed",
+        }
+    }
+}
+
+fn of_accounts(accounts: &[String]) -> String {
+    accounts.iter().map(|account| format!("`{account}`")).collect::<Vec<_>>().join(", ")
 }
 
 impl From<Refusal> for ChangeError {

@@ -140,6 +140,41 @@ async fn new_names_are_taken_so_many_an_hour() {
 }
 
 #[tokio::test]
+async fn who_takes_hundreds_of_new_names_at_once_is_told_to_wait_and_what_an_operator_can_do() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    registry.published(&ana, "first", "1.0.0").await;
+    // Three hundred more within ten minutes: those that fit, as if they had been published.
+    let most = Options::default().new_names_per_hour;
+    assert!(most < 300);
+    let mut write = registry.data().database.write().await.unwrap();
+    for at in 1..most {
+        let created = skillpkg_registry::clock::seconds_ago(600 - at);
+        sqlx::query(
+            "INSERT INTO skills (scope_id, name, collision_key, creator_id, created)
+             SELECT 1, $1, $1, id, $2 FROM accounts WHERE name = 'ana'",
+        )
+        .bind(format!("skill-{at}"))
+        .bind(created)
+        .execute(&mut *write)
+        .await
+        .unwrap();
+    }
+    write.commit().await.unwrap();
+    for at in most..300 {
+        let path = format!("/v1/skills/_/skill-{at}/1.0.0");
+        let request = registry.request(Method::PUT, &path, Some(&ana.token)).body("no archive");
+        let refused = request.send().await.unwrap();
+        let wait: u32 = refused.headers()["retry-after"].to_str().unwrap().parse().unwrap();
+        assert!((2_900..=3_060).contains(&wait), "{wait}");
+        let refused = problem(refused, 429, "rate_limited").await;
+        assert!(refused.detail.contains("--new-names-per-hour"), "{}", refused.detail);
+    }
+    // What is there goes on.
+    registry.published(&ana, "first", "1.1.0").await;
+}
+
+#[tokio::test]
 async fn a_database_that_another_holds_answers_unavailable() {
     let registry = TestRegistry::start().await;
     let ana = registry.author("ana").await;

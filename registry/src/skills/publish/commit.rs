@@ -15,7 +15,7 @@ use crate::clock;
 use crate::database::Write;
 use crate::documents::stored;
 use crate::events::{self, Change};
-use crate::names::deletion;
+use crate::names::{deletion, judgement, pace};
 use crate::problem::{Answer, Code, Refusal};
 use crate::skills::{self, Skill, owners, versions};
 use crate::state::Registry;
@@ -32,12 +32,18 @@ pub(super) async fn commit(
 ) -> Answer<(PublishAnswer, Vec<QualifiedName>)> {
     let manifest = &verified.manifest;
     let name = &manifest.name;
+    let (policy, popular) = super::popular(registry).await?;
     let mut write = registry.data.database.write().await?;
     may_publish(&mut write, &Caller::Account(Arc::clone(credential)), name).await?;
+    let notice = if super::is_new(&mut write, name).await? {
+        judgement::settle(&mut write, policy, &popular, credential, name).await?
+    } else {
+        None
+    };
     let skill = match skills::find(&mut write, name).await? {
         Some(skill) => {
             if deletion::changes_hands(&mut write, credential, name, skill).await? {
-                check_pace(&mut write, registry, credential).await?;
+                pace::check(&mut write, registry.options.new_names_per_hour, credential).await?;
                 deletion::take_over(&mut write, credential, name, skill).await?;
             }
             skill
@@ -79,7 +85,7 @@ pub(super) async fn commit(
         created: true,
         key_registered,
         findings: verified.findings.clone(),
-        warnings: verified.warnings.clone(),
+        warnings: verified.warnings.iter().cloned().chain(notice).collect(),
     };
     Ok((answer, changed))
 }
@@ -92,7 +98,7 @@ async fn take_name(
     manifest: &Manifest,
 ) -> Answer<Skill> {
     let name = &manifest.name;
-    check_pace(write, registry, credential).await?;
+    pace::check(write, registry.options.new_names_per_hour, credential).await?;
     let (scope, private): (i64, bool) =
         sqlx::query_as("SELECT id, private FROM scopes WHERE name = $1")
             .bind(name.wire_scope())
@@ -113,22 +119,6 @@ async fn take_name(
     let added = Change::OwnerAdded { name, account: &credential.account };
     events::record(write, Some(credential.account_id), added).await?;
     Ok(Skill { id, scope, private })
-}
-
-/// Refuses an account that takes names faster than the operator lets it.
-async fn check_pace(write: &mut Write, registry: &Registry, credential: &Credential) -> Answer<()> {
-    let most = registry.options.new_names_per_hour;
-    let taken: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM skills WHERE creator_id = $1 AND created > $2")
-            .bind(credential.account_id)
-            .bind(clock::seconds_ago(3_600))
-            .fetch_one(&mut **write)
-            .await?;
-    if taken >= i64::from(most) {
-        let detail = format!("`{}` has taken {most} new names within an hour", credential.account);
-        return Err(Refusal::rate_limited(detail, 600));
-    }
-    Ok(())
 }
 
 /// Version, address by SHA-256 and by BLAKE3, archive, its size, leaf of the log.

@@ -21,7 +21,9 @@ pub use receive::Pace;
 
 use crate::access::{self, Need, Standing};
 use crate::auth::{Caller, Credential};
-use crate::names::deletion;
+use crate::names::judgement::{self, Confusable};
+use crate::names::likeness::Names;
+use crate::names::{deletion, pace};
 use crate::problem::{Answer, Code, Refusal};
 use crate::state::Registry;
 
@@ -84,9 +86,42 @@ pub async fn admit(
     offered: Option<&Offered>,
 ) -> Answer<()> {
     super::refuse(access::decide_unseen(Need::Publish, caller, Some(name)), Need::Publish, name)?;
-    let mut read = registry.data.database.readers().acquire().await?;
+    let database = &registry.data.database;
+    let mut read = database.readers().acquire().await?;
     may_publish(&mut read, caller, name).await?;
-    verify::signing_keys(&mut read, caller.account()?, offered).await.map(|_| ())
+    verify::signing_keys(&mut read, caller.account()?, offered).await?;
+    let is_new = is_new(&mut read, name).await?;
+    if is_new {
+        let most = registry.options.new_names_per_hour;
+        pace::check(&mut read, most, caller.account()?).await?;
+    }
+    drop(read);
+    if is_new {
+        let (policy, popular) = popular(registry).await?;
+        judgement::admit(database, policy, &popular, caller.account()?, name).await?;
+    }
+    Ok(())
+}
+
+/// Whether a publish takes the name: it was never there, or it was deleted.
+async fn is_new(
+    connection: &mut sqlx::SqliteConnection,
+    name: &QualifiedName,
+) -> Result<bool, sqlx::Error> {
+    Ok(match super::find(connection, name).await? {
+        Some(skill) => deletion::deleted_since(connection, skill).await?.is_some(),
+        None => true,
+    })
+}
+
+/// What is done with confusable names, and the names that they are compared with.
+async fn popular(registry: &Registry) -> Result<(Confusable, Arc<Names>), sqlx::Error> {
+    let policy = registry.options.confusable_names;
+    let names = match policy {
+        Confusable::Allow => Arc::default(),
+        _ => registry.popular.names(&registry.data.database).await?,
+    };
+    Ok((policy, names))
 }
 
 /// Whether the account may publish the name, whether it is there or not.
