@@ -188,7 +188,7 @@ async fn a_name_that_waits_is_listed_released_and_refused_while_the_registry_ser
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     registry_in(&data).await;
-    let mal = author("mal", &done(&data, &["user", "add", "mal"]));
+    let mal = author(&data, "mal").await;
     let list = directory.path().join("popular.txt");
     std::fs::write(&list, "# used by many\nlodash\nwaitlist\n").unwrap();
     let mut serve = command(&data, &["serve", "--listen", "127.0.0.1:0"]);
@@ -197,7 +197,7 @@ async fn a_name_that_waits_is_listed_released_and_refused_while_the_registry_ser
     let publish = async |name: &str| {
         let packed = Skill::new(name, "1.0.0").pack(&mal);
         let request = client().put(format!("{}{}", serving.url, packed.path()));
-        let request = request.bearer_auth(&mal.token).header("skillpkg-public-key", mal.offered());
+        let request = mal.offer(request.bearer_auth(&mal.token));
         let answer = request.body(packed.archive).send().await.unwrap();
         let status = answer.status().as_u16();
         let answer: Value = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
