@@ -23,6 +23,10 @@ pub enum Need {
     Yank,
     /// A token that allows `admin`, of an account that may publish the name.
     ManageOwners,
+    /// A token that grants `read`, of a member of the scope.
+    ReadScope,
+    /// A token that allows `admin`, of an owner of the scope.
+    ManageScope,
     /// Any token.
     Token,
     /// A token that allows `admin`.
@@ -66,6 +70,16 @@ pub const TABLE: &[Row] = &[
     row(Method::GET, "/v1/skills/{scope}/{name}/owners", Need::Read),
     row(Method::PUT, "/v1/skills/{scope}/{name}/owners", Need::ManageOwners),
     row(Method::DELETE, "/v1/skills/{scope}/{name}/owners", Need::ManageOwners),
+    row(Method::GET, "/v1/scopes/{scope}/members", Need::ReadScope),
+    row(Method::POST, "/v1/scopes/{scope}/members", Need::ManageScope),
+    row(Method::PUT, "/v1/scopes/{scope}/members", Need::ManageScope),
+    row(Method::DELETE, "/v1/scopes/{scope}/members", Need::ManageScope),
+    // Whoever has an invitation may answer it, and to anybody else it is not there.
+    row(Method::GET, "/v1/invitations", Need::Admin),
+    row(Method::POST, "/v1/invitations/{scope}/{name}", Need::Admin),
+    row(Method::DELETE, "/v1/invitations/{scope}/{name}", Need::Admin),
+    row(Method::POST, "/v1/invitations/{scope}", Need::Admin),
+    row(Method::DELETE, "/v1/invitations/{scope}", Need::Admin),
     row(Method::GET, "/v1/tokens/self", Need::Token),
     row(Method::GET, "/v1/tokens", Need::Admin),
     row(Method::POST, "/v1/tokens", Need::Admin),
@@ -164,6 +178,22 @@ pub fn decide(
     }
 }
 
+/// Decides about a scope that is there, for a caller of this role in it.
+pub fn decide_scope(need: Need, caller: &Caller, role: Option<Role>) -> Decision {
+    let unseen = decide_unseen(need, caller, None);
+    if unseen != Decision::Allowed {
+        return unseen;
+    }
+    let reads =
+        caller.credential().is_some_and(|credential| credential.grants.contains(&Grant::Read));
+    match (need, role) {
+        (Need::ReadScope, Some(_)) if reads => Decision::Allowed,
+        (Need::ManageScope, Some(Role::Owner)) => Decision::Allowed,
+        (Need::ManageScope, Some(_)) => Decision::NotAnOwner,
+        _ => Decision::Hidden,
+    }
+}
+
 type Granted<'a> = Box<dyn Fn(&[Grant]) -> bool + 'a>;
 
 /// What a token must grant; [`None`] where no token is needed.
@@ -171,8 +201,10 @@ fn granted_by(need: Need, name: Option<&QualifiedName>) -> Option<Granted<'_>> {
     let holds = move |pattern: &crate::grant::Pattern| name.is_none_or(|name| pattern.holds(name));
     match need {
         Need::Nothing | Need::Read => None,
-        Need::Token => Some(Box::new(|_| true)),
-        Need::Admin | Need::ManageOwners => Some(Box::new(|grants| grants.contains(&Grant::Admin))),
+        Need::Token | Need::ReadScope => Some(Box::new(|_| true)),
+        Need::Admin | Need::ManageOwners | Need::ManageScope => {
+            Some(Box::new(|grants| grants.contains(&Grant::Admin)))
+        }
         Need::Publish => Some(Box::new(move |grants| {
             grants.iter().any(|grant| matches!(grant, Grant::Publish(pattern) if holds(pattern)))
         })),

@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, header};
 use quick_cache::sync::Cache;
 use skillpkg_schema::{QualifiedName, Scope};
 
+use crate::accounts::Actor;
 use crate::accounts::scopes::{self, Membership, Role};
 use crate::accounts::tokens;
 use crate::clock;
@@ -37,6 +38,11 @@ pub struct Credential {
 }
 
 impl Credential {
+    /// The account, as whoever makes a change.
+    pub fn actor(&self) -> Actor<'_> {
+        Actor { id: self.account_id, name: &self.account }
+    }
+
     /// What the account may do in this scope.
     pub fn role_in(&self, scope: &Scope) -> Option<Role> {
         let found = self.memberships.iter().find(|membership| membership.scope == *scope);
@@ -142,6 +148,12 @@ impl Authenticator {
             return Err(Refusal::unauthorized(BAD_TOKEN));
         }
         Ok(Caller::Account(credential))
+    }
+
+    /// Believes nobody without asking the database again: what an account may do in a scope was
+    /// changed, and whoever is told so is not to wait for it.
+    pub fn forget(&self) {
+        self.remembered.clear();
     }
 
     async fn load(&self, hash: String) -> Answer<Option<Arc<Credential>>> {

@@ -8,7 +8,7 @@ use skillpkg_schema::log::Subject;
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{ContentAddress, QualifiedName, Scope, Version};
 
-use crate::accounts::keys::Holder;
+use crate::accounts::Actor;
 use crate::accounts::scopes::Role;
 use crate::clock;
 use crate::database::Write;
@@ -23,6 +23,12 @@ pub enum Kind {
     ScopeAdded,
     /// An account joined a scope, or has another role there.
     MemberAdded,
+    /// An account was invited to a scope.
+    MemberInvited,
+    /// An invitation to a scope was taken back.
+    MemberInvitationWithdrawn,
+    /// An invitation to a scope was declined.
+    MemberDeclined,
     /// An account left a scope.
     MemberRemoved,
     /// A token was made.
@@ -41,6 +47,12 @@ pub enum Kind {
     Yanked,
     /// A yank was taken back.
     Unyanked,
+    /// An account was invited to be an owner.
+    OwnerInvited,
+    /// An invitation to be an owner was taken back.
+    OwnerInvitationWithdrawn,
+    /// An invitation to be an owner was declined.
+    OwnerDeclined,
     /// An account became an owner.
     OwnerAdded,
     /// An account is an owner no more.
@@ -58,6 +70,9 @@ impl Kind {
             Self::AccountAdded => "account_added",
             Self::ScopeAdded => "scope_added",
             Self::MemberAdded => "member_added",
+            Self::MemberInvited => "member_invited",
+            Self::MemberInvitationWithdrawn => "member_invitation_withdrawn",
+            Self::MemberDeclined => "member_declined",
             Self::MemberRemoved => "member_removed",
             Self::TokenMinted => "token_minted",
             Self::TokenRevoked => "token_revoked",
@@ -67,6 +82,9 @@ impl Kind {
             Self::Published => "published",
             Self::Yanked => "yanked",
             Self::Unyanked => "unyanked",
+            Self::OwnerInvited => "owner_invited",
+            Self::OwnerInvitationWithdrawn => "owner_invitation_withdrawn",
+            Self::OwnerDeclined => "owner_declined",
             Self::OwnerAdded => "owner_added",
             Self::OwnerRemoved => "owner_removed",
             Self::VersionDeleted => "version_deleted",
@@ -98,6 +116,29 @@ pub enum Change<'a> {
         account: &'a str,
         /// What it may do.
         role: Role,
+    },
+    /// An account was invited to a scope.
+    MemberInvited {
+        /// The scope.
+        scope: &'a Scope,
+        /// The account.
+        account: &'a str,
+        /// What it would be.
+        role: Role,
+    },
+    /// An invitation to a scope was taken back.
+    MemberInvitationWithdrawn {
+        /// The scope.
+        scope: &'a Scope,
+        /// The account.
+        account: &'a str,
+    },
+    /// An invitation to a scope was declined.
+    MemberDeclined {
+        /// The scope.
+        scope: &'a Scope,
+        /// The account.
+        account: &'a str,
     },
     /// An account left a scope.
     MemberRemoved {
@@ -137,7 +178,7 @@ pub enum Change<'a> {
         /// The key.
         key: &'a KeyId,
         /// Whose.
-        holder: Holder<'a>,
+        holder: Actor<'a>,
         /// Why, where it was said.
         reason: Option<&'a str>,
     },
@@ -171,6 +212,29 @@ pub enum Change<'a> {
         name: &'a QualifiedName,
         /// The version.
         version: &'a Version,
+    },
+    /// An account was invited to be an owner.
+    OwnerInvited {
+        /// The whole name.
+        name: &'a QualifiedName,
+        /// The account.
+        account: &'a str,
+        /// Whether in the place of whoever invited it.
+        transfer: bool,
+    },
+    /// An invitation to be an owner was taken back.
+    OwnerInvitationWithdrawn {
+        /// The whole name.
+        name: &'a QualifiedName,
+        /// The account.
+        account: &'a str,
+    },
+    /// An invitation to be an owner was declined.
+    OwnerDeclined {
+        /// The whole name.
+        name: &'a QualifiedName,
+        /// The account.
+        account: &'a str,
     },
     /// An account became an owner.
     OwnerAdded {
@@ -211,6 +275,9 @@ impl Change<'_> {
             Self::AccountAdded { .. } => Kind::AccountAdded,
             Self::ScopeAdded { .. } => Kind::ScopeAdded,
             Self::MemberAdded { .. } => Kind::MemberAdded,
+            Self::MemberInvited { .. } => Kind::MemberInvited,
+            Self::MemberInvitationWithdrawn { .. } => Kind::MemberInvitationWithdrawn,
+            Self::MemberDeclined { .. } => Kind::MemberDeclined,
             Self::MemberRemoved { .. } => Kind::MemberRemoved,
             Self::TokenMinted { .. } => Kind::TokenMinted,
             Self::TokenRevoked { .. } => Kind::TokenRevoked,
@@ -220,6 +287,9 @@ impl Change<'_> {
             Self::Published { .. } => Kind::Published,
             Self::Yanked { .. } => Kind::Yanked,
             Self::Unyanked { .. } => Kind::Unyanked,
+            Self::OwnerInvited { .. } => Kind::OwnerInvited,
+            Self::OwnerInvitationWithdrawn { .. } => Kind::OwnerInvitationWithdrawn,
+            Self::OwnerDeclined { .. } => Kind::OwnerDeclined,
             Self::OwnerAdded { .. } => Kind::OwnerAdded,
             Self::OwnerRemoved { .. } => Kind::OwnerRemoved,
             Self::VersionDeleted { .. } => Kind::VersionDeleted,
@@ -233,6 +303,9 @@ impl Change<'_> {
             Self::AccountAdded { account } => (*account).to_owned(),
             Self::ScopeAdded { scope, .. }
             | Self::MemberAdded { scope, .. }
+            | Self::MemberInvited { scope, .. }
+            | Self::MemberInvitationWithdrawn { scope, .. }
+            | Self::MemberDeclined { scope, .. }
             | Self::MemberRemoved { scope, .. } => scope.to_string(),
             Self::TokenMinted { token, .. } | Self::TokenRevoked { token } => (*token).to_owned(),
             Self::KeyAdded { key, .. }
@@ -242,7 +315,10 @@ impl Change<'_> {
             | Self::Yanked { name, version, .. }
             | Self::Unyanked { name, version }
             | Self::VersionDeleted { name, version, .. } => format!("{name}@{version}"),
-            Self::OwnerAdded { name, .. }
+            Self::OwnerInvited { name, .. }
+            | Self::OwnerInvitationWithdrawn { name, .. }
+            | Self::OwnerDeclined { name, .. }
+            | Self::OwnerAdded { name, .. }
             | Self::OwnerRemoved { name, .. }
             | Self::NameDeleted { name, .. } => name.to_string(),
         }
@@ -256,9 +332,17 @@ impl Change<'_> {
             }
             Self::ScopeAdded { private: true, .. } => "private".to_owned(),
             Self::ScopeAdded { private: false, .. } => "public".to_owned(),
-            Self::MemberAdded { account, role, .. } => format!("{account} {role}"),
+            Self::MemberAdded { account, role, .. } | Self::MemberInvited { account, role, .. } => {
+                format!("{account} {role}")
+            }
+            Self::OwnerInvited { account, transfer: true, .. } => format!("{account} transfer"),
             Self::TokenMinted { label, .. } => (*label).to_owned(),
-            Self::MemberRemoved { account, .. }
+            Self::MemberInvitationWithdrawn { account, .. }
+            | Self::MemberDeclined { account, .. }
+            | Self::MemberRemoved { account, .. }
+            | Self::OwnerInvited { account, .. }
+            | Self::OwnerInvitationWithdrawn { account, .. }
+            | Self::OwnerDeclined { account, .. }
             | Self::KeyAdded { account, .. }
             | Self::KeyProven { account, .. }
             | Self::OwnerAdded { account, .. }
@@ -281,7 +365,14 @@ impl Change<'_> {
             Self::AccountAdded { .. }
             | Self::TokenMinted { .. }
             | Self::TokenRevoked { .. }
-            | Self::KeyProven { .. } => return None,
+            | Self::KeyProven { .. }
+            // What is offered is between those two; what comes of it is a change for all.
+            | Self::MemberInvited { .. }
+            | Self::MemberInvitationWithdrawn { .. }
+            | Self::MemberDeclined { .. }
+            | Self::OwnerInvited { .. }
+            | Self::OwnerInvitationWithdrawn { .. }
+            | Self::OwnerDeclined { .. } => return None,
             Self::ScopeAdded { scope, .. } => Subject::ScopeAdded { scope: scope.clone() },
             Self::MemberAdded { scope, account, role } => {
                 let role = role.text().to_owned();

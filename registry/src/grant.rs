@@ -81,7 +81,8 @@ pub enum Grant {
     Publish(Pattern),
     /// Yanks versions of these names, where the account may.
     Yank(Pattern),
-    /// Manages the account's own keys and tokens, and the owners of its skills.
+    /// Manages the account's own keys and tokens, what it is invited to, the owners of its skills,
+    /// and the members of its scopes.
     Admin,
 }
 

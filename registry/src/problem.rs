@@ -93,6 +93,8 @@ codes! {
     OwnedThroughScope = "owned_through_scope", CONFLICT, "Owned through the scope";
     /// Not an account that can be an owner.
     NoSuchAccount = "no_such_account", CONFLICT, "Not an account that can own it";
+    /// An account that is a member of the scope, in another role.
+    AlreadyAMember = "already_a_member", CONFLICT, "A member already";
     /// More than a skill may have.
     TooMany = "too_many", CONFLICT, "Too many";
     /// A body over its limit.

@@ -3,7 +3,7 @@
 use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
 use skillpkg::{Error, Kind};
-use skillpkg_schema::QualifiedName;
+use skillpkg_schema::{QualifiedName, Scope};
 
 use crate::context::Context;
 
@@ -16,6 +16,11 @@ pub(crate) fn registry_with_token(context: &Context) -> Result<Registry, Error> 
 /// The registry of `name`, with a token.
 pub(crate) fn registry_of(context: &Context, name: &QualifiedName) -> Result<Registry, Error> {
     with_token(Registry::for_settings(&context.settings, name)?)
+}
+
+/// The registry of the names of `scope`, with a token.
+pub(crate) fn registry_of_scope(context: &Context, scope: &Scope) -> Result<Registry, Error> {
+    with_token(Registry::for_scope(&context.settings, scope)?)
 }
 
 fn with_token(registry: Registry) -> Result<Registry, Error> {

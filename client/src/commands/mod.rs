@@ -21,6 +21,7 @@ mod inspect;
 mod inspection;
 mod install;
 mod installed;
+mod invitation;
 mod keygen;
 mod keys;
 mod list;
@@ -37,6 +38,7 @@ mod reason;
 mod rehearsal;
 mod remove;
 mod resolve;
+mod scope;
 mod search;
 mod show;
 mod signing;
@@ -184,8 +186,10 @@ enum Command {
     Yank(yank::Arguments),
     /// Take a yank back
     Unyank(unyank::Arguments),
-    /// Tell, add or remove who may publish a skill
+    /// Tell who may publish a skill, invite and remove owners, answer an invitation
     Owner(owner::Arguments),
+    /// Tell the members of a scope, invite and remove some, answer an invitation
+    Scope(scope::Arguments),
     /// Find skills
     Search(search::Arguments),
     /// Tell everything known about one skill
@@ -270,6 +274,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Yank(arguments) => yank::run(arguments, context).await,
         Command::Unyank(arguments) => unyank::run(arguments, context).await,
         Command::Owner(arguments) => owner::run(arguments, context).await,
+        Command::Scope(arguments) => scope::run(arguments, context).await,
         Command::Search(arguments) => search::run(arguments, context).await,
         Command::Show(arguments) => show::run(arguments, context).await,
         Command::Install(arguments) => install::run(arguments, context).await,

@@ -88,8 +88,10 @@ fn check_scope(who: &WhoAmI, name: &QualifiedName) -> Result<(), Error> {
         Some(scope) if !who.scopes.contains(scope) => {
             let account = escape(&who.account);
             let message = format!("`{account}` is not a member of the scope `{}`", scope.as_str());
-            Err(refused("scope_refused", message)
-                .with_hint("an operator makes scopes and members: `skillpkg-registry scope`"))
+            Err(refused("scope_refused", message).with_hint(
+                "an owner of the scope invites members: `skillpkg scope invite`; an operator \
+                     makes scopes: `skillpkg-registry scope`",
+            ))
         }
         _ => Ok(()),
     }

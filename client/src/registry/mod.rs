@@ -6,6 +6,7 @@
 mod connect;
 mod error;
 mod near;
+mod people;
 mod transport;
 
 #[cfg(test)]
@@ -21,8 +22,8 @@ use skillpkg_schema::limits::{MAX_ARCHIVE_BYTES, MAX_ENVELOPE_BYTES, MAX_MANIFES
 use skillpkg_schema::signature::{Envelope, KeyId, PublicKey};
 use skillpkg_schema::wire::{
     ARCHIVE_MEDIA_TYPE, AddKey, Document, IndexAnswer, IndexRequest, KEY_PROOF_HEADER, Key, Keys,
-    MAX_INDEX_NAMES, MintToken, MintedToken, OwnerChange, Owners, PUBLIC_KEY_HEADER, PublishAnswer,
-    RegistryInformation, RevokeKey, SearchAnswer, Tokens, WhoAmI, YankRequest,
+    MAX_INDEX_NAMES, MintToken, MintedToken, PUBLIC_KEY_HEADER, PublishAnswer, RegistryInformation,
+    RevokeKey, SearchAnswer, Tokens, WhoAmI, YankRequest,
 };
 use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, Version};
 use url::Url;
@@ -230,21 +231,6 @@ impl Registry {
         Ok(self.transport.done(Ask::new(Method::POST, url, Payload::Nothing)).await?)
     }
 
-    /// The owners of a skill.
-    pub async fn owners(&self, name: &QualifiedName) -> Result<Owners, Error> {
-        Ok(self.transport.json(Ask::get(self.skill(name, &["owners"]))).await?)
-    }
-
-    /// Adds an owner.
-    pub async fn add_owner(&self, name: &QualifiedName, account: &str) -> Result<Owners, Error> {
-        self.change_owner(Method::PUT, name, account).await
-    }
-
-    /// Removes an owner, never the last.
-    pub async fn remove_owner(&self, name: &QualifiedName, account: &str) -> Result<Owners, Error> {
-        self.change_owner(Method::DELETE, name, account).await
-    }
-
     /// Finds skills by name, description and the text of their tools.
     pub async fn search(&self, query: &str, limit: u32) -> Result<SearchAnswer, Error> {
         let mut url = self.transport.route(&["search"]);
@@ -291,17 +277,6 @@ impl Registry {
     pub async fn mint_token(&self, request: &MintToken) -> Result<MintedToken, Error> {
         let url = self.transport.route(&["tokens"]);
         Ok(self.transport.json(Ask::new(Method::POST, url, json(request)?)).await?)
-    }
-
-    async fn change_owner(
-        &self,
-        method: Method,
-        name: &QualifiedName,
-        account: &str,
-    ) -> Result<Owners, Error> {
-        let request = OwnerChange { account: account.to_owned() };
-        let url = self.skill(name, &["owners"]);
-        Ok(self.transport.json(Ask::new(method, url, json(&request)?)).await?)
     }
 
     fn skill(&self, name: &QualifiedName, rest: &[&str]) -> Url {

@@ -1,7 +1,7 @@
 //! Which registry is asked for a name.
 
-use skillpkg_schema::QualifiedName;
 use skillpkg_schema::diagnostic::{escape, nearest};
+use skillpkg_schema::{QualifiedName, Scope};
 use url::{Host, Url};
 
 use super::{Chosen, RegistryChoice, Settings};
@@ -123,7 +123,12 @@ impl Settings {
     /// A name never falls through from one registry to another: whoever publishes a like name
     /// elsewhere is not asked.
     pub fn registry_for(&self, name: &QualifiedName) -> Result<RegistryChoice, Error> {
-        match name.scope().and_then(|scope| self.routes.get(scope)) {
+        self.registry_for_scope(name.scope())
+    }
+
+    /// The registry that the names of a scope, or bare names, are asked for at.
+    pub fn registry_for_scope(&self, scope: Option<&Scope>) -> Result<RegistryChoice, Error> {
+        match scope.and_then(|scope| self.routes.get(scope)) {
             Some(url) => Ok(RegistryChoice { url: url.clone(), chosen: Chosen::ByUser }),
             None => self.chosen_registry(),
         }

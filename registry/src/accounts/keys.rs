@@ -5,6 +5,7 @@ use skillpkg_schema::signature::{Envelope, KeyId, PublicKey};
 use skillpkg_schema::wire::Key;
 use sqlx::SqliteExecutor;
 
+use super::Actor;
 use crate::clock;
 use crate::database::Write;
 use crate::events::{self, Change};
@@ -51,15 +52,6 @@ impl ProvenKey {
     }
 }
 
-/// The account that registers a key.
-#[derive(Debug, Clone, Copy)]
-pub struct Holder<'a> {
-    /// Its row.
-    pub id: i64,
-    /// Its name.
-    pub name: &'a str,
-}
-
 /// What came of registering a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Added {
@@ -76,7 +68,7 @@ pub enum Added {
 /// holds it by then may be whom it was revoked for.
 pub async fn add(
     write: &mut Write,
-    holder: Holder<'_>,
+    holder: Actor<'_>,
     proven: &ProvenKey,
 ) -> Result<Added, sqlx::Error> {
     let id = proven.key.id();
@@ -115,7 +107,7 @@ pub async fn add(
 
 async fn take_over(
     write: &mut Write,
-    holder: Holder<'_>,
+    holder: Actor<'_>,
     proven: &ProvenKey,
     (former, former_name, added): (i64, &str, &str),
 ) -> Result<(), sqlx::Error> {
@@ -143,7 +135,7 @@ async fn take_over(
         .bind(&id)
         .execute(&mut **write)
         .await?;
-    let (key, former) = (proven.key.id(), Holder { id: former, name: former_name });
+    let (key, former) = (proven.key.id(), Actor { id: former, name: former_name });
     let revoked = Change::KeyRevoked { key: &key, holder: former, reason: Some(&reason) };
     events::record(write, Some(holder.id), revoked).await?;
     Ok(())
@@ -152,7 +144,7 @@ async fn take_over(
 /// Keeps the proof of a key that the account registered without one; whether it had none.
 pub async fn prove(
     write: &mut Write,
-    holder: Holder<'_>,
+    holder: Actor<'_>,
     proven: &ProvenKey,
 ) -> Result<bool, sqlx::Error> {
     let id = proven.key.id();
@@ -197,7 +189,7 @@ pub async fn signed(
 /// Revokes a key of the account, for good; whether it had this one unrevoked.
 pub async fn revoke(
     write: &mut Write,
-    holder: Holder<'_>,
+    holder: Actor<'_>,
     key: &KeyId,
     reason: Option<&str>,
 ) -> Result<bool, sqlx::Error> {

@@ -1,6 +1,7 @@
 //! Accounts, and what is theirs: tokens, keys, scopes.
 
 pub mod keys;
+pub mod members;
 pub mod proof;
 pub mod scopes;
 pub mod tokens;
@@ -74,6 +75,15 @@ pub enum AccountError {
     /// The database.
     #[error("the database failed: {0}")]
     Database(#[from] sqlx::Error),
+}
+
+/// The account that makes a change.
+#[derive(Debug, Clone, Copy)]
+pub struct Actor<'a> {
+    /// Its row.
+    pub id: i64,
+    /// Its name.
+    pub name: &'a str,
 }
 
 /// An account.

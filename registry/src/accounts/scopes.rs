@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
-use skillpkg_schema::Scope;
+use skillpkg_schema::name::NameError;
+use skillpkg_schema::{QualifiedName, Scope};
 use sqlx::SqliteExecutor;
 
 use super::{Account, AccountError, known};
@@ -163,7 +164,7 @@ pub async fn add(
     .fetch_one(&mut *write)
     .await?;
     events::record(&mut write, None, Change::ScopeAdded { scope: &name, private }).await?;
-    join(&mut write, (id, &name), &owner, Role::Owner).await?;
+    join(&mut write, None, (id, &name), &owner, Role::Owner).await?;
     write.commit().await?;
     Ok(())
 }
@@ -181,7 +182,7 @@ pub async fn add_member(
     if role != Role::Owner {
         another_owner(&mut write, (id, &scope), &account).await?;
     }
-    join(&mut write, (id, &scope), &account, role).await?;
+    join(&mut write, None, (id, &scope), &account, role).await?;
     write.commit().await?;
     Ok(())
 }
@@ -196,27 +197,54 @@ pub async fn remove_member(
     let mut write = database.write().await?;
     let (id, scope) = known_scope(&mut write, scope).await?;
     let account = known(&mut write, account).await?;
-    another_owner(&mut write, (id, &scope), &account).await?;
+    leave(&mut write, None, (id, &scope), &account).await?;
+    write.commit().await?;
+    Ok(())
+}
+
+/// Removes a member, though never the last owner, and makes it an owner of none of the scope's
+/// skills; `actor` is [`None`] for an operator.
+pub(super) async fn leave(
+    write: &mut Write,
+    actor: Option<i64>,
+    (id, scope): (i64, &Scope),
+    account: &Account,
+) -> Result<(), AccountError> {
+    another_owner(write, (id, scope), account).await?;
     let removed = sqlx::query("DELETE FROM scope_members WHERE scope_id = $1 AND account_id = $2")
         .bind(id)
         .bind(account.id)
-        .execute(&mut *write)
+        .execute(&mut **write)
         .await?;
     if removed.rows_affected() == 0 {
-        return Err(AccountError::NotAMember { account: account.name, scope: scope.to_string() });
+        let (account, scope) = (account.name.clone(), scope.to_string());
+        return Err(AccountError::NotAMember { account, scope });
     }
-    sqlx::query(
-        "DELETE FROM owners WHERE account_id = $1
-         AND skill_id IN (SELECT id FROM skills WHERE scope_id = $2)",
+    let owned: Vec<(i64, String)> = sqlx::query_as(
+        "SELECT k.id, k.name FROM owners o JOIN skills k ON k.id = o.skill_id
+         WHERE o.account_id = $1 AND k.scope_id = $2 ORDER BY k.name",
     )
     .bind(account.id)
     .bind(id)
-    .execute(&mut *write)
+    .fetch_all(&mut **write)
     .await?;
-    let removed = Change::MemberRemoved { scope: &scope, account: &account.name };
-    events::record(&mut write, None, removed).await?;
-    write.commit().await?;
+    for (skill, name) in owned {
+        sqlx::query("DELETE FROM owners WHERE skill_id = $1 AND account_id = $2")
+            .bind(skill)
+            .bind(account.id)
+            .execute(&mut **write)
+            .await?;
+        let name = QualifiedName::new(Some(scope.clone()), name.parse().map_err(decode)?);
+        let removed = Change::OwnerRemoved { name: &name, account: &account.name };
+        events::record(write, actor, removed).await?;
+    }
+    let removed = Change::MemberRemoved { scope, account: &account.name };
+    events::record(write, actor, removed).await?;
     Ok(())
+}
+
+fn decode(error: NameError) -> sqlx::Error {
+    sqlx::Error::Decode(Box::new(error))
 }
 
 async fn known_scope(write: &mut Write, scope: &str) -> Result<(i64, Scope), AccountError> {
@@ -230,7 +258,7 @@ async fn known_scope(write: &mut Write, scope: &str) -> Result<(i64, Scope), Acc
 }
 
 /// Refuses where `account` is the scope's only owner.
-async fn another_owner(
+pub(super) async fn another_owner(
     write: &mut Write,
     (id, scope): (i64, &Scope),
     account: &Account,
@@ -248,8 +276,11 @@ async fn another_owner(
     Ok(())
 }
 
-async fn join(
+/// Makes an account a member, or gives a member another role; an invitation that it had is over, and
+/// so are those that it made and may make no more.
+pub(super) async fn join(
     write: &mut Write,
+    actor: Option<i64>,
     (id, scope): (i64, &Scope),
     account: &Account,
     role: Role,
@@ -264,7 +295,30 @@ async fn join(
     .bind(clock::now())
     .execute(&mut **write)
     .await?;
+    sqlx::query("DELETE FROM member_invitations WHERE scope_id = $1 AND account_id = $2")
+        .bind(id)
+        .bind(account.id)
+        .execute(&mut **write)
+        .await?;
+    if role != Role::Owner {
+        sqlx::query("DELETE FROM member_invitations WHERE scope_id = $1 AND inviter_id = $2")
+            .bind(id)
+            .bind(account.id)
+            .execute(&mut **write)
+            .await?;
+    }
+    if !role.publishes() {
+        sqlx::query(
+            "DELETE FROM owner_invitations WHERE inviter_id = $1
+             AND skill_id IN (SELECT id FROM skills WHERE scope_id = $2)
+             AND skill_id NOT IN (SELECT skill_id FROM owners WHERE account_id = $1)",
+        )
+        .bind(account.id)
+        .bind(id)
+        .execute(&mut **write)
+        .await?;
+    }
     let added = Change::MemberAdded { scope, account: &account.name, role };
-    events::record(write, None, added).await?;
+    events::record(write, actor, added).await?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use skillpkg_schema::diagnostic::escape;
-use skillpkg_schema::{ContentAddress, QualifiedName, Version};
+use skillpkg_schema::{ContentAddress, QualifiedName, Scope, Version};
 
 use crate::auth::Caller;
 use crate::problem::{Answer, Code, Refusal};
@@ -64,6 +64,20 @@ impl<S: Send + Sync> FromRequestParts<S> for NamedVersion {
 fn whole_name(scope: &str, name: &str) -> Answer<QualifiedName> {
     QualifiedName::from_wire(scope, name)
         .map_err(|error| Refusal::new(Code::InvalidName, error.to_string()))
+}
+
+/// The scope that a path names.
+pub(super) struct InScope(pub(super) Scope);
+
+impl<S: Send + Sync> FromRequestParts<S> for InScope {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Answer<Self> {
+        let (scope,) = texts::<(String,), S>(parts, state).await?;
+        scope.parse().map(Self).map_err(|error: skillpkg_schema::name::NameError| {
+            Refusal::new(Code::InvalidName, error.to_string())
+        })
+    }
 }
 
 /// The address that a path ends in, or is about.

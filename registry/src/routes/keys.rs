@@ -7,7 +7,7 @@ use skillpkg_schema::signature::{KeyId, PublicKey};
 use skillpkg_schema::wire::{AddKey, Key, Keys, Problem, RevokeKey};
 
 use super::extract::{Identified, Json, OptionalJson};
-use crate::accounts::keys::{self, Added, Holder};
+use crate::accounts::keys::{self, Added};
 use crate::accounts::proof;
 use crate::auth::{Caller, Credential};
 use crate::identity;
@@ -34,10 +34,6 @@ pub(super) async fn list(State(registry): State<Registry>, caller: Caller) -> An
     let account = caller.account()?.account_id;
     let keys = keys::of_account(registry.data.database.readers(), account).await?;
     Ok(Json(Keys { keys }))
-}
-
-fn holder(credential: &Credential) -> Holder<'_> {
-    Holder { id: credential.account_id, name: &credential.account }
 }
 
 /// Registers a signing key that the account shows that it holds; one that it has unrevoked already is
@@ -101,7 +97,7 @@ async fn register(
     let created = own.is_none();
     let mut changed = Vec::new();
     if created {
-        match keys::add(&mut write, holder(credential), &proven).await? {
+        match keys::add(&mut write, credential.actor(), &proven).await? {
             Added::Registered(names) => changed = names,
             Added::Taken => {
                 let detail = format!("the key {id} is registered by another account");
@@ -109,7 +105,7 @@ async fn register(
             }
         }
     } else {
-        keys::prove(&mut write, holder(credential), &proven).await?;
+        keys::prove(&mut write, credential.actor(), &proven).await?;
     }
     let added = keys::of_account(&mut *write, account).await?;
     let added = added.into_iter().find(|added| added.id == id);
@@ -149,7 +145,7 @@ pub(super) async fn revoke(
     }
     to_the_end(async move {
         let mut write = registry.data.database.write().await?;
-        let holder = holder(caller.account()?);
+        let holder = caller.account()?.actor();
         if !keys::revoke(&mut write, holder, &key, reason.as_deref()).await? {
             return Err(Refusal::not_found());
         }

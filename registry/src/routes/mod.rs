@@ -8,8 +8,10 @@ mod document;
 mod extract;
 mod health;
 mod index;
+mod invitations;
 mod keys;
 mod manifests;
+mod members;
 mod openapi;
 mod owners;
 mod publish;
@@ -56,6 +58,10 @@ pub fn router(registry: &Registry) -> (Router, OpenApi) {
         .routes(routes!(yank::yank))
         .routes(routes!(yank::unyank))
         .routes(routes!(owners::list, owners::add, owners::remove))
+        .routes(routes!(members::list, members::invite, members::set_role, members::remove))
+        .routes(routes!(invitations::list))
+        .routes(routes!(invitations::accept_skill, invitations::decline_skill))
+        .routes(routes!(invitations::accept_scope, invitations::decline_scope))
         .routes(routes!(tokens::whoami))
         .routes(routes!(tokens::list, tokens::mint))
         .routes(routes!(tokens::revoke))

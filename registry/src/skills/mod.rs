@@ -1,5 +1,6 @@
 //! Skills: whose they are, their versions, and how a version comes to be.
 
+pub mod invitations;
 pub mod owners;
 pub mod publish;
 pub mod versions;

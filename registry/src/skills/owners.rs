@@ -8,16 +8,18 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::wire::Owners;
 use sqlx::SqliteConnection;
 
-use super::Skill;
+use super::{Skill, invitations};
+use crate::access::Standing;
 use crate::accounts::scopes::Role;
-use crate::accounts::{self, Account};
+use crate::accounts::{self, Account, Actor};
+use crate::auth::Caller;
 use crate::clock;
 use crate::database::Write;
 use crate::events::{self, Change};
 use crate::problem::{Answer, Code, Refusal};
 
 /// Most owners of one skill.
-const MAX_OWNERS: i64 = 100;
+pub(super) const MAX_OWNERS: i64 = 100;
 
 /// What an account may do in a scope.
 pub async fn role(
@@ -54,7 +56,7 @@ pub async fn is_owner(
 pub async fn of_skill(
     connection: &mut SqliteConnection,
     skill: Skill,
-) -> Result<Owners, sqlx::Error> {
+) -> Result<Vec<String>, sqlx::Error> {
     let rows: Vec<(String, String)> = sqlx::query_as(
         "SELECT a.name, o.added FROM owners o JOIN accounts a ON a.id = o.account_id
          WHERE o.skill_id = $1
@@ -73,34 +75,24 @@ pub async fn of_skill(
             owners.push(name);
         }
     }
-    Ok(Owners { owners })
+    Ok(owners)
 }
 
-/// Makes an account an owner; one that is already stays one.
-pub async fn add(
-    write: &mut Write,
-    actor: i64,
+/// The owners of a skill, and who is invited to be one where `caller` is an owner.
+pub async fn shown_to(
+    connection: &mut SqliteConnection,
+    caller: &Caller,
     name: &QualifiedName,
     skill: Skill,
-    account: &str,
-) -> Answer<()> {
-    let account = candidate(write, account).await?;
-    if name.scope().is_some() && role(write, skill.scope, account.id).await?.is_none() {
-        return Err(no_such_owner(&account.name));
-    }
-    let owners: i64 = sqlx::query_scalar("SELECT count(*) FROM owners WHERE skill_id = $1")
-        .bind(skill.id)
-        .fetch_one(&mut **write)
-        .await?;
-    if owners >= MAX_OWNERS {
-        let detail = format!("`{name}` has {MAX_OWNERS} owners, which is the most");
-        return Err(Refusal::new(Code::TooMany, detail));
-    }
-    if insert(write, skill.id, account.id).await? {
-        let added = Change::OwnerAdded { name, account: &account.name };
-        events::record(write, Some(actor), added).await?;
-    }
-    Ok(())
+) -> Answer<Owners> {
+    let owners = of_skill(connection, skill).await?;
+    let standing = super::standing(connection, caller, name, skill).await?;
+    let invited = if standing == Standing::Publisher {
+        invitations::of_skill(connection, skill).await?
+    } else {
+        Vec::new()
+    };
+    Ok(Owners { owners, invited })
 }
 
 /// Adds the row of an owner; whether there was none.
@@ -148,23 +140,37 @@ pub async fn replace(
     Ok(())
 }
 
-/// Removes an owner, though never the last of a bare name.
+/// Removes the row of an owner.
+pub(super) async fn delete(write: &mut Write, skill: i64, account: i64) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM owners WHERE skill_id = $1 AND account_id = $2")
+        .bind(skill)
+        .bind(account)
+        .execute(&mut **write)
+        .await?;
+    Ok(())
+}
+
+/// Removes an owner, though never the last of a bare name, or takes an invitation back.
 pub async fn remove(
     write: &mut Write,
-    actor: i64,
+    actor: Actor<'_>,
     name: &QualifiedName,
     skill: Skill,
     account: &str,
 ) -> Answer<()> {
     let account = candidate(write, account).await?;
+    let owns = is_owner(write, skill.id, account.id).await?;
+    if invitations::withdraw(write, actor, name, skill, &account).await? && !owns {
+        return Ok(());
+    }
     if role(write, skill.scope, account.id).await?.is_some_and(Role::publishes) {
         let detail = format!(
-            "`{}` owns `{name}` through its scope; an operator changes who is a member",
+            "`{}` owns `{name}` through its scope; `skillpkg scope` changes who is a member",
             account.name
         );
         return Err(Refusal::new(Code::OwnedThroughScope, detail));
     }
-    if !is_owner(write, skill.id, account.id).await? {
+    if !owns {
         return Err(no_such_owner(&account.name));
     }
     // The write lock is held since the transaction began: of two that remove the last two owners,
@@ -177,22 +183,18 @@ pub async fn remove(
         let detail = format!("`{}` is the last owner of `{name}`; add another first", account.name);
         return Err(Refusal::new(Code::LastOwner, detail));
     }
-    sqlx::query("DELETE FROM owners WHERE skill_id = $1 AND account_id = $2")
-        .bind(skill.id)
-        .bind(account.id)
-        .execute(&mut **write)
-        .await?;
+    delete(write, skill.id, account.id).await?;
     let removed = Change::OwnerRemoved { name, account: &account.name };
-    events::record(write, Some(actor), removed).await?;
+    events::record(write, Some(actor.id), removed).await?;
     Ok(())
 }
 
-async fn candidate(write: &mut Write, account: &str) -> Answer<Account> {
+pub(super) async fn candidate(write: &mut Write, account: &str) -> Answer<Account> {
     accounts::find(&mut **write, account).await?.ok_or_else(|| no_such_owner(account))
 }
 
 /// One answer for no account, no member and no owner: it tells nobody which accounts there are.
-fn no_such_owner(account: &str) -> Refusal {
+pub(super) fn no_such_owner(account: &str) -> Refusal {
     let detail = format!(
         "`{}` is not an account that can be or is an owner here; the owner of a scoped skill is a member of its scope",
         escape(account)

@@ -99,6 +99,47 @@ const EXPECTED: &[(Need, Target, &str)] = &[
         Target::NoScope,
         "un un  un    nf       nf     nf    lg   lg      lg   nf",
     ),
+    // A bare name has no scope: whoever may ask is told that `_` is none.
+    (
+        Need::ReadScope,
+        Target::Public,
+        "un  un      un    ok       ok     ok    ok   ok      ok   ok",
+    ),
+    (
+        Need::ReadScope,
+        Target::Private,
+        "un un      un    nf       ok     ok    ok   nf      nf   nf",
+    ),
+    (
+        Need::ReadScope,
+        Target::Absent,
+        "un  un      un    nf       ok     ok    ok   nf      nf   nf",
+    ),
+    (
+        Need::ReadScope,
+        Target::NoScope,
+        "un un      un    nf       nf     nf    nf   nf      nf   nf",
+    ),
+    (
+        Need::ManageScope,
+        Target::Public,
+        "un un    un    ok       ok     ok    lg   lg      lg   ok",
+    ),
+    (
+        Need::ManageScope,
+        Target::Private,
+        "un un   un    nf       no     ok    lg   lg      lg   ok",
+    ),
+    (
+        Need::ManageScope,
+        Target::Absent,
+        "un un    un    nf       no     ok    lg   lg      lg   ok",
+    ),
+    (
+        Need::ManageScope,
+        Target::NoScope,
+        "un un   un    nf       nf     nf    lg   lg      lg   nf",
+    ),
     (
         Need::Token,
         Target::Public,
@@ -203,6 +244,10 @@ impl Stage {
             ("POST", path) if path.ends_with("/yank") => json!({"reason": "for a test"}),
             ("PUT", path) if path.ends_with("/owners") => json!({"account": "owner"}),
             ("DELETE", path) if path.ends_with("/owners") => json!({"account": "nobody"}),
+            ("DELETE", path) if path.ends_with("/members") => json!({"account": "nobody"}),
+            (_, path) if path.ends_with("/members") => {
+                json!({"account": "nobody", "role": "reader"})
+            }
             ("POST", "/v1/tokens") => json!({"label": "l", "grants": ["admin"]}),
             ("POST", "/v1/keys") => json!({"pem": "none"}),
             _ => json!(null),
@@ -252,6 +297,8 @@ async fn outcome(path: &str, packed: &Packed, response: Response) -> String {
         (403, Ok("scope_refused")) => "sr",
         // A token or key with an id of zeros: whoever may ask learns that there is none.
         (404, _) if path.ends_with("{id}") => "ok",
+        // So of an invitation: nobody here has one.
+        (404, _) if path.starts_with("/v1/invitations/") => "ok",
         (404, _) => "nf",
         (200 | 201 | 204 | 400 | 409 | 422, _) => "ok",
         other => panic!("{path}: {other:?} {is_head}"),

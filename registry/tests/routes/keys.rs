@@ -43,13 +43,8 @@ async fn forget_proof(registry: &TestRegistry, author: &Author) {
     write.commit().await.unwrap();
 }
 
-/// What was recorded of the key, in order.
 async fn events(registry: &TestRegistry, author: &Author) -> Vec<(String, String)> {
-    sqlx::query_as("SELECT kind, detail FROM events WHERE subject = $1 ORDER BY id")
-        .bind(author.key.public().id().to_string())
-        .fetch_all(registry.data().database.readers())
-        .await
-        .unwrap()
+    registry.events(&author.key.public().id().to_string()).await
 }
 
 #[tokio::test]

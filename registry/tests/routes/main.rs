@@ -15,6 +15,7 @@ mod index;
 mod keys;
 mod limits;
 mod manifests;
+mod members;
 mod names;
 mod openapi;
 mod owners;

@@ -104,6 +104,26 @@ impl TestRegistry {
         scopes::add_member(&self.data().database, scope, &member.account, role).await.unwrap();
     }
 
+    /// Makes an account an owner of a skill: one owner invites it, and it accepts.
+    pub(crate) async fn own(&self, owner: &Author, name: &str, account: &Author) {
+        let path = format!("/v1/skills/{name}/owners");
+        let body = serde_json::json!({"account": account.account});
+        let invited = self.send(Method::PUT, &path, Some(&owner.token), &body).await;
+        assert_eq!(invited.status(), 200, "{}", invited.text().await.unwrap());
+        let path = format!("/v1/invitations/{name}");
+        let accepted = self.request(Method::POST, &path, Some(&account.token)).send().await;
+        assert_eq!(accepted.unwrap().status(), 204);
+    }
+
+    /// What was recorded of a subject, in order: the kind, the detail.
+    pub(crate) async fn events(&self, subject: &str) -> Vec<(String, String)> {
+        sqlx::query_as("SELECT kind, detail FROM events WHERE subject = $1 ORDER BY id")
+            .bind(subject)
+            .fetch_all(self.data().database.readers())
+            .await
+            .unwrap()
+    }
+
     /// A token of the account that grants just this.
     pub(crate) async fn token(&self, author: &Author, grants: &[&str]) -> String {
         let grants: Vec<_> = grants.iter().map(|grant| grant.parse().unwrap()).collect();

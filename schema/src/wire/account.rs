@@ -130,9 +130,39 @@ pub struct MintedToken {
 pub struct Owners {
     /// In the order in which they were added.
     pub owners: Vec<String>,
+    /// Who is invited to be one: told to owners alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invited: Vec<Invited>,
 }
 
-/// Asks that an owner be added or removed.
+/// An account that is invited to own a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Invited {
+    /// The account.
+    pub account: String,
+    /// The owner who invited it.
+    pub by: String,
+    /// Until when it may accept, RFC 3339 in UTC.
+    pub expires: String,
+    /// Whether that owner is none any more once it accepts.
+    #[serde(default)]
+    pub transfer: bool,
+}
+
+/// Asks that an account be invited to own a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct InviteOwner {
+    /// The account.
+    pub account: String,
+    /// Whether whoever asks is an owner no more once it accepts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub transfer: bool,
+}
+
+/// Asks that an owner be removed, or an invitation be taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -9,11 +9,12 @@ mod log;
 mod problem;
 mod publish;
 mod registry;
+mod scope;
 mod search;
 
 pub use account::{
-    AddKey, Key, Keys, MintToken, MintedToken, OwnerChange, Owners, RevokeKey, Token, Tokens,
-    WhoAmI,
+    AddKey, InviteOwner, Invited, Key, Keys, MintToken, MintedToken, OwnerChange, Owners,
+    RevokeKey, Token, Tokens, WhoAmI,
 };
 pub use advisory::{Advisory, Effect};
 pub use document::{
@@ -26,6 +27,10 @@ pub use log::{
 pub use problem::Problem;
 pub use publish::{KEY_PROOF_HEADER, PUBLIC_KEY_HEADER, PublishAnswer};
 pub use registry::RegistryInformation;
+pub use scope::{
+    Invitations, InvitedMember, Member, MemberChange, MemberInvitation, Members, OwnerInvitation,
+    RemoveMember,
+};
 pub use search::{SearchAnswer, SearchHit};
 
 /// Most names in one index request.

@@ -56,13 +56,21 @@ fn a_further_key_signs_once_it_is_added_and_no_more_once_it_is_revoked() {
 }
 
 #[test]
-fn an_owner_is_added_publishes_and_is_removed_and_the_last_one_stays() {
+fn an_owner_is_invited_publishes_and_is_removed_and_the_last_one_stays() {
     let context = TestContext::new();
     let (ada, bob) = (context.author("ada"), context.author("bob"));
     publish(&ada, "1.0.0").succeeded();
     assert_eq!(publish(&bob, "1.1.0").ended_with(5).error_code(), "not_an_owner");
-    let owners = ada.json(&["owner", "add", "waitlist", "bob"]);
-    assert_eq!(owners, json!({"name": "waitlist", "owners": ["ada", "bob"]}));
+    let invited = ada.run(&["owner", "add", "waitlist", "bob", "--json"]).succeeded();
+    assert!(invited.stderr.contains("`skillpkg owner accept waitlist`"), "{}", invited.stderr);
+    let invited = invited.json();
+    assert_eq!(invited["owners"], json!(["ada"]));
+    assert_eq!(invited["invited"][0]["account"], "bob");
+    assert_eq!(publish(&bob, "1.1.0").ended_with(5).error_code(), "not_an_owner");
+    let shown = bob.run(&["owner", "invitations"]).succeeded().stdout;
+    assert!(shown.starts_with("own waitlist, invited by ada, until 20"), "{shown}");
+    let accepted = bob.json(&["owner", "accept", "waitlist"]);
+    assert_eq!(accepted, json!({"name": "waitlist", "accepted": true}));
     publish(&bob, "1.1.0").succeeded();
     let reader = context.machine("reader");
     assert_eq!(reader.run(&["owner", "list", "waitlist"]).succeeded().stdout, "ada\nbob\n");
@@ -76,6 +84,98 @@ fn an_owner_is_added_publishes_and_is_removed_and_the_last_one_stays() {
     assert_eq!(last.error_code(), "last_owner");
     let absent = reader.run(&["owner", "list", "nothing", "--json"]).ended_with(1);
     assert_eq!(absent.error_code(), "skill_not_found");
+}
+
+#[test]
+fn a_skill_is_handed_on_by_those_who_agree_to_it_alone() {
+    let context = TestContext::new();
+    let (ada, bob, eve) = (context.author("ada"), context.author("bob"), context.author("eve"));
+    publish(&ada, "1.0.0").succeeded();
+    let code = |machine: &Machine, arguments: &[&str], exit: i32| {
+        let mut all = arguments.to_vec();
+        all.push("--json");
+        machine.run(&all).ended_with(exit).error_code()
+    };
+    // Eve makes herself no owner, and answers nobody's invitation but her own.
+    assert_eq!(code(&eve, &["owner", "add", "waitlist", "eve"], 5), "not_an_owner");
+    assert_eq!(code(&eve, &["owner", "transfer", "waitlist", "eve"], 5), "not_an_owner");
+    ada.run(&["owner", "transfer", "waitlist", "bob"]).succeeded();
+    assert_eq!(code(&eve, &["owner", "accept", "waitlist"], 1), "invitation_not_found");
+    assert_eq!(eve.json(&["owner", "invitations"]), json!({"owners": [], "members": []}));
+    assert_eq!(eve.json(&["owner", "list", "waitlist"])["invited"], json!([]));
+    publish(&ada, "1.1.0").succeeded();
+    bob.run(&["owner", "accept", "waitlist"]).succeeded();
+    assert_eq!(eve.json(&["owner", "list", "waitlist"])["owners"], json!(["bob"]));
+    assert_eq!(publish(&ada, "1.2.0").ended_with(5).error_code(), "not_an_owner");
+    publish(&bob, "1.2.0").succeeded();
+    // Declined, taken back: nothing changes.
+    bob.run(&["owner", "add", "waitlist", "eve"]).succeeded();
+    eve.run(&["owner", "decline", "waitlist"]).succeeded();
+    bob.run(&["owner", "add", "waitlist", "ada"]).succeeded();
+    bob.run(&["owner", "remove", "waitlist", "ada"]).succeeded();
+    for (machine, name) in [(&eve, "waitlist"), (&ada, "waitlist"), (&eve, "nothing")] {
+        let refused = machine.run(&["owner", "accept", name, "--json"]).ended_with(1);
+        assert_eq!(refused.error_code(), "invitation_not_found");
+        assert!(refused.stderr.contains("14 days"), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn the_owners_of_a_scope_invite_its_members() {
+    let context = TestContext::new();
+    let (ada, bob, eve) = (context.author("ada"), context.author("bob"), context.author("eve"));
+    context.registry.command(&["scope", "add", "acme", "--owner", "ada", "--private"]);
+    context.publish(&ada, "acme/plan", "1.0.0", "notes", None);
+    bob.run(&["show", "acme/plan"]).ended_with(1);
+    ada.run(&["scope", "invite", "acme", "bob", "--role", "reader"]).succeeded();
+    let stranger = eve.run(&["scope", "list", "acme", "--json"]).ended_with(1);
+    assert_eq!(stranger.error_code(), "scope_not_found");
+    let stranger = eve.run(&["scope", "accept", "acme", "--json"]).ended_with(1);
+    assert_eq!(stranger.error_code(), "invitation_not_found");
+    let shown = bob.run(&["owner", "invitations"]).succeeded().stdout;
+    assert!(
+        shown.starts_with("be a reader of the scope acme, invited by ada, until 20"),
+        "{shown}"
+    );
+    bob.run(&["scope", "accept", "acme"]).succeeded();
+    bob.run(&["show", "acme/plan"]).succeeded();
+    let refused = bob.run(&["scope", "invite", "acme", "eve", "--json"]).ended_with(5);
+    assert_eq!(refused.error_code(), "not_an_owner");
+    let members = ada.json(&["scope", "role", "acme", "bob", "publisher"]);
+    assert_eq!(members["members"][1], json!({"account": "bob", "role": "publisher"}));
+    context.publish(&bob, "acme/plan", "1.1.0", "more", None);
+    let listed = bob.run(&["scope", "list", "acme"]).succeeded().stdout;
+    assert_eq!(listed, "ada\towner\nbob\tpublisher\n");
+    let last = ada.run(&["scope", "remove", "acme", "ada", "--json"]).ended_with(1);
+    assert_eq!(last.error_code(), "last_owner");
+    ada.run(&["scope", "remove", "acme", "bob"]).succeeded();
+    bob.run(&["show", "acme/plan"]).ended_with(1);
+}
+
+#[test]
+fn a_key_is_registered_with_its_private_half_and_what_it_was_revoked_for_is_shown() {
+    let context = TestContext::new();
+    let (ada, eve) = (context.author("ada"), context.author("eve"));
+    let first = publish(&ada, "1.0.0").succeeded();
+    assert!(first.stderr.contains("`ada` at the registry skillpkg/"), "{}", first.stderr);
+    ada.run(&["keys", "export", "-o", "ada.pem"]).succeeded();
+    let public = ada.project.join("ada.pem");
+    let refused = eve.run(&["keys", "add", public.to_str().unwrap(), "--json"]).ended_with(1);
+    assert_eq!(refused.error_code(), "key_not_private");
+    // What ada signed and never published brings her key into no other account.
+    write_skill(&ada.project.join("source"), "guests", "notes", None);
+    ada.run(&["pack", "source", "--version", "1.0.0", "-o", "g.skill.tar.zst"]).succeeded();
+    let archive = ada.project.join("g.skill.tar.zst");
+    let refused = eve.run(&["publish", archive.to_str().unwrap(), "--json"]).ended_with(5);
+    assert_eq!(refused.error_code(), "key_not_registered");
+    let id = ada.json(&["keys"])["account"][0]["id"].as_str().unwrap().to_owned();
+    ada.run(&["keys", "revoke", &id[..16], "--reason", "laptop lost"]).succeeded();
+    let shown = context.machine("reader").run(&["show", "waitlist"]).succeeded().stdout;
+    assert!(shown.contains("revoked 20") && shown.contains(": laptop lost"), "{shown}");
+    let reader = context.machine("reader").json(&["show", "waitlist"]);
+    assert_eq!(reader["signers"][0]["reason"], "laptop lost");
+    let listed = ada.run(&["keys", "list"]).succeeded().stdout;
+    assert!(listed.contains(": laptop lost"), "{listed}");
 }
 
 #[test]

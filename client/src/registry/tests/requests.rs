@@ -30,7 +30,7 @@ async fn each_route_is_asked_as_the_api_has_it() {
     let _ = registry.yank(&name, &version, "why").await;
     let _ = registry.unyank(&name, &version).await;
     let _ = registry.owners(&name).await;
-    let _ = registry.add_owner(&name, "bob").await;
+    let _ = registry.invite_owner(&name, "bob", false).await;
     let _ = registry.remove_owner(&name, "bob").await;
     let _ = registry.search("a b&c", 7).await;
     let _ = registry.who_am_i().await;
@@ -38,6 +38,17 @@ async fn each_route_is_asked_as_the_api_has_it() {
     let _ = registry.add_key(&key, &proof).await;
     let _ = registry.revoke_key(&id, Some("lost")).await;
     let _ = registry.information().await;
+    let scope = "acme".parse().unwrap();
+    let _ = registry.invite_owner(&name, "bob", true).await;
+    let _ = registry.invitations().await;
+    let _ = registry.answer_owner_invitation(&"waitlist".parse().unwrap(), true).await;
+    let _ = registry.answer_owner_invitation(&name, false).await;
+    let _ = registry.answer_member_invitation(&scope, true).await;
+    let _ = registry.answer_member_invitation(&scope, false).await;
+    let _ = registry.members(&scope).await;
+    let _ = registry.invite_member(&scope, "bob", "reader").await;
+    let _ = registry.set_role(&scope, "bob", "owner").await;
+    let _ = registry.remove_member(&scope, "bob").await;
     let asked = server.asked();
     let lines: Vec<&str> = asked.iter().filter_map(|request| request.lines().next()).collect();
     let expected = [
@@ -56,6 +67,16 @@ async fn each_route_is_asked_as_the_api_has_it() {
         "POST /base/v1/keys",
         &format!("DELETE /base/v1/keys/{id}"),
         "GET /base/v1/registry",
+        "PUT /base/v1/skills/acme/waitlist/owners",
+        "GET /base/v1/invitations",
+        "POST /base/v1/invitations/_/waitlist",
+        "DELETE /base/v1/invitations/acme/waitlist",
+        "POST /base/v1/invitations/acme",
+        "DELETE /base/v1/invitations/acme",
+        "GET /base/v1/scopes/acme/members",
+        "POST /base/v1/scopes/acme/members",
+        "PUT /base/v1/scopes/acme/members",
+        "DELETE /base/v1/scopes/acme/members",
     ];
     assert_eq!(lines, expected.map(|line| format!("{line} HTTP/1.1")));
     assert!(asked.iter().all(|request| request.contains("authorization: Bearer skp_1\r\n")));
@@ -67,6 +88,9 @@ async fn each_route_is_asked_as_the_api_has_it() {
     assert!(publish.contains("skillpkg-public-key: ") && publish.ends_with("\r\n\r\narchive"));
     assert!(asked[4].ends_with(r#"{"reason":"why"}"#));
     assert!(asked[7].ends_with(r#"{"account":"bob"}"#) && asked[8].ends_with(r#""bob"}"#));
+    assert!(asked[15].ends_with(r#"{"account":"bob","transfer":true}"#));
+    assert!(asked[22].ends_with(r#"{"account":"bob","role":"reader"}"#));
+    assert!(asked[24].ends_with(r#"{"account":"bob"}"#));
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use sqlx::SqliteConnection;
 
 use super::verify::Verified;
 use super::{Step, may_publish, rows, store};
-use crate::accounts::keys::{self, Added, Holder};
+use crate::accounts::keys::{self, Added};
 use crate::auth::{Caller, Credential};
 use crate::clock;
 use crate::database::Write;
@@ -189,7 +189,7 @@ async fn check_keys(
     verified: &Verified,
 ) -> Answer<(Option<KeyId>, Vec<QualifiedName>)> {
     let present = keys::of_account(&mut **write, credential.account_id).await?;
-    let holder = Holder { id: credential.account_id, name: &credential.account };
+    let holder = credential.actor();
     if let Some(proven) = verified.proven.as_ref().filter(|_| verified.first && present.is_empty())
     {
         let id = proven.key.id();

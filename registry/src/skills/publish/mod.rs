@@ -205,7 +205,7 @@ async fn first_of_name(
 fn scope_refused(name: &QualifiedName) -> Refusal {
     let scope = name.wire_scope();
     let detail = format!(
-        "`{scope}` is not a scope that your account may publish to; an operator makes scopes and members: `skillpkg-registry scope`"
+        "`{scope}` is not a scope that your account may publish to; its owners invite members (`skillpkg scope invite`), and an operator makes scopes (`skillpkg-registry scope`)"
     );
     Refusal::new(Code::ScopeRefused, detail)
 }
