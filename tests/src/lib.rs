@@ -70,6 +70,12 @@ impl TestContext {
         (registry, machine)
     }
 
+    /// Makes `account`, on the machine `other`, an owner of a skill: invited by `owner`, and accepted.
+    pub fn share(&self, owner: &Machine, name: &str, (account, other): (&str, &Machine)) {
+        owner.run(&["owner", "add", name, account]).succeeded();
+        other.run(&["owner", "accept", name]).succeeded();
+    }
+
     /// Publishes a skill whose `NOTES.md` says `notes`; `runs` is the run line of a tool of it.
     pub fn publish(
         &self,

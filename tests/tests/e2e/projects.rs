@@ -81,7 +81,7 @@ fn what_is_added_is_added_to_what_is_active_and_a_move_away_from_a_yanked_versio
     // Another signer stops the move; why there is one is told all the same.
     author.run(&["yank", "waitlist@1.3.1", "--reason", "it loses more"]).succeeded();
     let bob = context.author("bob");
-    author.run(&["owner", "add", "waitlist", "bob"]).succeeded();
+    context.share(&author, "waitlist", ("bob", &bob));
     context.publish(&bob, "waitlist", "1.4.0", "1.4.0", Some("sh -e NOTES.md"));
     let refused = machine.run(&["update", "--json"]).ended_with(5);
     assert_eq!(refused.error_code(), "signer_changed");

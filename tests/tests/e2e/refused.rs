@@ -122,7 +122,7 @@ fn another_signer_is_refused_until_it_is_accepted() {
     let first = machine.run(&["install", "waitlist@1", "-y"]).succeeded();
     says(&first, "`ada`");
     let bob = context.author("bob");
-    ada.run(&["owner", "add", "waitlist", "bob"]).succeeded();
+    context.share(&ada, "waitlist", ("bob", &bob));
     context.publish(&bob, "waitlist", "1.1.0", "by bob", None);
     let answer = refused(&machine, &["update", "-y"], 5, "signer_changed");
     says(&answer, "`ada`");

@@ -109,12 +109,11 @@ async fn add(context: &Context, file: Option<PathBuf>) -> Result<u8, Error> {
         }
         known => {
             let (account, registry) = (escape(&proof.account), escape(&proof.registry));
-            let done = if known.is_some() {
-                "was registered already; now it is shown that the account holds it"
-            } else {
-                "is registered"
-            };
-            format!("Key {} {done}: account `{account}` at the registry {registry}.", key.id)
+            let whose = format!("the account `{account}` at the registry {registry}");
+            match known {
+                Some(_) => format!("It is shown now that key {} is held by {whose}.", key.id),
+                None => format!("Registered key {} with {whose}.", key.id),
+            }
         }
     };
     context.output.talk(&told);
