@@ -44,10 +44,16 @@ pub async fn touch(write: &mut Write, change: Change<'_>, index: i64) -> Result<
         Change::AccountAdded { .. }
         | Change::ScopeAdded { .. }
         | Change::MemberAdded { .. }
+        | Change::MemberInvited { .. }
+        | Change::MemberInvitationWithdrawn { .. }
+        | Change::MemberDeclined { .. }
         | Change::MemberRemoved { .. }
         | Change::TokenMinted { .. }
         | Change::TokenRevoked { .. }
         | Change::KeyProven { .. }
+        | Change::OwnerInvited { .. }
+        | Change::OwnerInvitationWithdrawn { .. }
+        | Change::OwnerDeclined { .. }
         | Change::OwnerAdded { .. }
         | Change::OwnerRemoved { .. } => Ok(()),
     }
