@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use skillpkg_schema::signature::{SigningKey, sign_release};
+use skillpkg_schema::signature::{PublicKey, SigningKey, sign_release};
 use skillpkg_schema::{Manifest, Sha256Digest};
 use skillpkg_store::archive;
 use skillpkg_store::pack::{PackOptions, Packing};
@@ -80,6 +80,11 @@ impl Machine {
     /// Signs with another key from here on, which this machine does not know.
     pub(super) fn sign_as_a_stranger(&mut self) {
         self.key = SigningKey::generate().unwrap();
+    }
+
+    /// The key that this machine signs with.
+    pub(super) fn public_key(&self) -> PublicKey {
+        self.key.public()
     }
 
     pub(super) fn project(&self) -> &Path {

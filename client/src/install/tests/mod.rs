@@ -1,9 +1,11 @@
-//! Installs without a registry: archives in files, the real store, real directories.
+//! Installs: archives in files, the real store, real directories; and of a registry of a test's own.
 
 mod bench;
 mod copies;
 mod kills;
+mod offering;
 mod places;
 mod refusals;
 #[cfg(unix)]
 mod skips;
+mod young;
