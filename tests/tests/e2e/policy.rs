@@ -57,8 +57,12 @@ fn each_rule_keeps_a_skill_out_and_says_which_and_why() {
             told += &shown(&machine, &context, &answer.stderr);
         }
     }
-    insta::assert_snapshot!(told, @r"
-    ");
+    insta::assert_snapshot!(told, @r#"
+    error: POLICY:1: `waitlist` comes from `REGISTRY`; `registries` allows `https://skills.corp.test` alone
+    error: POLICY:2: `waitlist` has no scope; `scopes` allows `acme` alone
+    error: POLICY:3: `waitlist@1.2.0` has the program `sh`, which `forbid-programs` names: tool `go` runs it
+    error: POLICY:1: `waitlist@1.2.0`: tool `go` runs `sh NOTES.md`, which matches `NOTES` of `forbid-run`
+    "#);
     assert_eq!(fs::read_dir(&machine.project).unwrap().count(), 0);
     // And all of them that are met are told at once.
     rule(&machine, "forbid-run = ['NOTES']\nforbid-programs = [\"sh\"]\n");
@@ -162,8 +166,11 @@ fn an_audit_tells_what_is_installed_against_every_rule() {
         ]
     );
     let answer = machine.run(&["audit"]).ended_with(5);
-    insta::assert_snapshot!(shown(&machine, &context, &answer.stdout), @r"
-    ");
+    insta::assert_snapshot!(shown(&machine, &context, &answer.stdout), @r#"
+    error: harmless@1.0.0: scopes: `harmless` has no scope; `scopes` allows `acme` alone (POLICY:1)
+    error: waitlist@1.2.0: forbid-run: `waitlist@1.2.0`: tool `go` runs `sh NOTES.md`, which matches `^sh ` of `forbid-run` (POLICY:2)
+    error: waitlist@1.2.0: scopes: `waitlist` has no scope; `scopes` allows `acme` alone (POLICY:1)
+    "#);
 
     let log = machine.run(&["audit", "--sarif"]).ended_with(5).json();
     assert_eq!(log["version"], "2.1.0");
@@ -284,8 +291,9 @@ fn an_update_that_adds_what_runs_is_refused_where_a_policy_says_so() {
     {
         let answer = refused(&machine, command, "policy_executables", 1);
         insta::allow_duplicates! {
-            insta::assert_snapshot!(shown(&machine, &context, &answer.stderr), @r"
-            ");
+            insta::assert_snapshot!(shown(&machine, &context, &answer.stderr), @r#"
+            error: POLICY:1: `waitlist@1.3.0` adds to 1.2.1: program `env` is new; tool `go` ran: sh NOTES.md and would run: env sh NOTES.md; `new-executables` refuses it
+            "#);
         }
     }
     // Whoever has no version of it yet takes the newest.
@@ -347,8 +355,12 @@ fn the_rules_in_force_are_told_with_their_places() {
     machine
         .write("skillpkg.toml", "[skills]\n\n[policy]\nforbid-programs = [\"curl\", \"wget\"]\n");
     let answer = machine.run(&["policy"]).succeeded();
-    insta::assert_snapshot!(shown(&machine, &context, &answer.stdout), @r"
-    ");
+    insta::assert_snapshot!(shown(&machine, &context, &answer.stdout), @r#"
+    scopes: ["acme"]  (user's, POLICY:1)
+    minimum-release-age: "3d"  (user's, POLICY:3)
+    forbid-programs: "curl"  (project's, skillpkg.toml:4)
+    forbid-programs: "wget"  (project's, skillpkg.toml:4)
+    "#);
     let json = machine.json(&["policy"]);
     let rule = &json["rules"][1];
     assert_eq!((&rule["rule"], &rule["line"]), (&"minimum-release-age".into(), &Value::from(3)));
