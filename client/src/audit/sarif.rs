@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use skillpkg_schema::diagnostic::escape;
 use url::Url;
 
 use super::{Level, Problem};
@@ -93,7 +92,9 @@ fn result(problem: &Problem, index: usize, project: &Path) -> Value {
         "partialFingerprints": { "skill/v1": format!("{skill} {}", problem.what()) },
     });
     if let (Some(file), Some(_), Some(line)) = (&problem.file, problem.rule, problem.line) {
-        let mut related = location(Path::new(file), project, Some(line));
+        // A project's own policy is named relative to where its lockfile lies.
+        let file = problem.lockfile.parent().unwrap_or(project).join(file);
+        let mut related = location(&file, project, Some(line));
         if let Some(related) = related.as_object_mut() {
             related.insert("message".to_owned(), json!({ "text": "the rule stands here" }));
         }
@@ -103,28 +104,23 @@ fn result(problem: &Problem, index: usize, project: &Path) -> Value {
 }
 
 fn location(file: &Path, project: &Path, line: Option<u32>) -> Value {
-    let within = file.strip_prefix(project).unwrap_or(file);
-    let mut artifact = json!({ "uri": uri(within) });
-    if within.is_relative() {
-        artifact["uriBaseId"] = json!("%SRCROOT%");
-    }
-    let mut place = json!({ "artifactLocation": artifact });
+    let mut place = json!({ "artifactLocation": artifact(file, project) });
     if let Some(line) = line {
         place["region"] = json!({ "startLine": line });
     }
     json!({ "physicalLocation": place })
 }
 
-/// A path as a URI: one of a file where it is absolute, else a reference.
-fn uri(path: &Path) -> String {
-    if let Ok(url) = Url::from_file_path(path) {
-        return url.into();
+/// A file: relative to the project where it lies in it, else by its whole path.
+fn artifact(file: &Path, project: &Path) -> Value {
+    let url = Url::from_file_path(file).ok();
+    let base = Url::from_directory_path(project).ok().filter(|_| file.starts_with(project));
+    let relative = base.zip(url.as_ref()).and_then(|(base, url)| base.make_relative(url));
+    match (relative, url) {
+        (Some(relative), _) => json!({ "uri": relative, "uriBaseId": "%SRCROOT%" }),
+        (None, Some(url)) => json!({ "uri": url.as_str() }),
+        (None, None) => json!({ "uri": LOCK_FILE, "uriBaseId": "%SRCROOT%" }),
     }
-    let parts: Vec<String> = path
-        .components()
-        .map(|part| escape(&part.as_os_str().to_string_lossy()).replace(' ', "%20"))
-        .collect();
-    parts.join("/")
 }
 
 /// The line of the skill's entry in its lockfile; [`None`] where that cannot be read any more.
@@ -207,6 +203,13 @@ mod tests {
         let log = sarif(&problems, directory.path());
         check(&log);
         check(&sarif(&[], directory.path()));
+        let own = Problem { file: Some("skillpkg.toml".to_owned()), ..problem(elsewhere, true) };
+        let log_of_own = sarif(&[own], directory.path());
+        let related = &log_of_own["runs"][0]["results"][0]["relatedLocations"][0];
+        assert_eq!(
+            related["physicalLocation"]["artifactLocation"]["uri"],
+            "file:///home/x%20y/global/skillpkg.toml"
+        );
         let results = log["runs"][0]["results"].as_array().unwrap();
         let place = &results[0]["locations"][0]["physicalLocation"];
         assert_eq!(place["artifactLocation"]["uri"], "skillpkg.lock");

@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 
 use serde_json::json;
 use skillpkg::credentials::Credentials;
+use skillpkg::policy::Policy;
 use skillpkg::registry::Registry;
 use skillpkg::settings::{Chosen, Connection, is_loopback, registry_text};
 use skillpkg::{Error, Kind};
@@ -31,6 +32,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         return Err(Error::new(Kind::Refused, "registry_of_project", message)
             .with_hint(format!("if you mean it: skillpkg login --registry {url}")));
     }
+    Policy::of_user(&context.settings)?.check_registry(&choice.url)?;
     if choice.url.scheme() == "http" && !is_loopback(&choice.url) {
         context
             .output

@@ -225,11 +225,11 @@ impl Policy {
         told
     }
 
-    /// That a registry may not be asked at all.
-    pub(crate) fn registry(&self, url: &Url) -> Vec<Violation> {
+    /// Refuses a registry that may not be asked at all.
+    pub fn check_registry(&self, url: &Url) -> Result<(), Error> {
         let mut told = Vec::new();
         self.files.iter().for_each(|file| file.registry(url, &mut told));
-        told
+        refuse(&told)
     }
 
     /// Everything that is forbidden of a skill at `now`.

@@ -32,7 +32,7 @@ use self::connect::Patience;
 use self::error::RegistryError;
 use self::transport::{Ask, Payload, Transport, json};
 use crate::credentials::Credentials;
-use crate::policy::{Policy, refuse};
+use crate::policy::Policy;
 use crate::settings::{Chosen, Connection, RegistryChoice, registry_text};
 use crate::{Error, Kind, Settings};
 
@@ -77,7 +77,7 @@ impl Registry {
             let message = format!("the registry at `{url}` would have to be asked, and is not");
             return Err(Error::new(Kind::Failed, "offline", message));
         }
-        refuse(&Policy::of_user(settings)?.registry(&choice.url))?;
+        Policy::of_user(settings)?.check_registry(&choice.url)?;
         let token = token_for(settings, choice)?;
         let connection = settings.connections.get(&choice.url).cloned().unwrap_or_default();
         Self::with_connection(choice.url.clone(), token, &connection)

@@ -306,10 +306,16 @@ fn an_update_that_adds_what_runs_is_refused_where_a_policy_says_so() {
 fn an_archive_in_a_file_is_no_way_around_a_policy() {
     let context = TestContext::new();
     let machine = context.machine("reader");
-    machine.run(&["keygen"]).succeeded();
+    let own = machine.json(&["keygen"])["id"].as_str().unwrap().to_owned();
     write_skill(&machine.project.join("source"), "waitlist", "echo hello", RUNS);
     machine.run(&["pack", "source", "--version", "1.2.0", "-o", "w.skill.tar.zst"]).succeeded();
     rule(&machine, "registries = [\"https://skills.corp.test\"]\n");
+    // A registry that is not allowed is not asked for anything, nor given a token.
+    for command in ["search w", "show waitlist", "login", "publish source --version 1.2.0"] {
+        let arguments: Vec<&str> = command.split(' ').collect();
+        let answer = machine.run(&[&arguments, &["--json"][..]].concat()).ended_with(5);
+        assert_eq!(answer.error_code(), "policy_registry", "{command}");
+    }
     let answer = refused(&machine, &["install", "./w.skill.tar.zst", "-y"], "policy_registry", 1);
     assert!(answer.stderr.contains("`file:`"), "{}", answer.stderr);
     rule(&machine, "registries = [\"https://skills.corp.test\", \"file:\"]\n");
@@ -317,7 +323,6 @@ fn an_archive_in_a_file_is_no_way_around_a_policy() {
     let key = "1".repeat(64);
     rule(&machine, &format!("[signers]\n_ = [\"{key}\"]\n"));
     refused(&machine, &["call", "waitlist", "go"], "policy_signer", 2);
-    let own = machine.json(&["keys", "list"])["keys"][0]["id"].as_str().unwrap().to_owned();
     rule(&machine, &format!("[signers]\n_ = [\"{own}\"]\n"));
     machine.run(&["call", "waitlist", "go"]).succeeded();
 }
