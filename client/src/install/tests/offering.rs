@@ -75,6 +75,7 @@ impl Offering {
             published: published.to_owned(),
             yanked: None,
             log_index: None,
+            findings: None,
         });
         let documents = vec![self.document.clone()];
         let answer = IndexAnswer { documents, missing: Vec::new(), views: Vec::new() };
