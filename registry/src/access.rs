@@ -53,6 +53,7 @@ pub const TABLE: &[Row] = &[
     row(Method::GET, "/healthz", Need::Nothing),
     row(Method::GET, "/readyz", Need::Nothing),
     row(Method::GET, "/openapi.json", Need::Nothing),
+    row(Method::GET, "/metrics", Need::Admin),
     row(Method::GET, "/v1/registry", Need::Nothing),
     row(Method::GET, "/v1/skills/{scope}/{name}", Need::Read),
     row(Method::POST, "/v1/index", Need::Read),
@@ -89,9 +90,24 @@ pub const TABLE: &[Row] = &[
     row(Method::DELETE, "/v1/keys/{id}", Need::Admin),
 ];
 
+impl Row {
+    /// Whether a request for it changes something.
+    pub fn changes(&self) -> bool {
+        let reads = matches!(self.need, Need::Nothing | Need::Read);
+        !(reads || self.method == Method::GET || self.method == Method::HEAD)
+    }
+}
+
 /// The row of a route; a `GET` answers `HEAD` as well.
 pub fn row_of(method: &Method, path: &str) -> Option<&'static Row> {
-    let of = |method: &Method| TABLE.iter().find(|row| row.method == *method && row.path == path);
+    place_of(method, path).map(|(_, row)| row)
+}
+
+/// The row of a route, and its place in the table.
+pub fn place_of(method: &Method, path: &str) -> Option<(usize, &'static Row)> {
+    let of = |method: &Method| {
+        TABLE.iter().enumerate().find(|(_, row)| row.method == *method && row.path == path)
+    };
     of(method).or_else(|| if *method == Method::HEAD { of(&Method::GET) } else { None })
 }
 

@@ -12,6 +12,7 @@ use crate::auth::Caller;
 use crate::blobs::{Blobs, Kind};
 use crate::database::Database;
 use crate::documents::stored;
+use crate::metrics;
 use crate::problem::{Answer, Refusal};
 
 /// Content up to this many bytes is kept in memory while it is asked for.
@@ -56,14 +57,15 @@ pub struct Contents {
     blobs: Blobs,
     public: Cache<(Kind, ContentAddress), Located>,
     small: Cache<(Kind, Sha256Digest), Bytes, ByLength>,
+    counts: metrics::Cache,
 }
 
 impl Contents {
-    /// Nothing remembered yet.
-    pub fn new(database: Database, blobs: Blobs) -> Self {
+    /// Nothing remembered yet; counts how often what is helps.
+    pub fn new(database: Database, blobs: Blobs, counts: metrics::Cache) -> Self {
         let public = Cache::new(REMEMBERED);
         let small = Cache::with_weighter(CACHE_ITEMS, CACHE_BYTES, ByLength);
-        Self { database, blobs, public, small }
+        Self { database, blobs, public, small, counts }
     }
 
     /// The content at `address`, where it is there and `caller` may read it.
@@ -120,8 +122,10 @@ impl Contents {
     async fn small(&self, located: &Located) -> Answer<Bytes> {
         let key = (located.kind, located.digest);
         if let Some(bytes) = self.small.get(&key) {
+            self.counts.hits.one();
             return Ok(bytes);
         }
+        self.counts.misses.one();
         let bytes = self.blobs.read_whole(located.kind, &located.digest, SMALL_BYTES).await?;
         let bytes = bytes.filter(|bytes| bytes.len() as u64 == located.size);
         let bytes = bytes.ok_or_else(|| damaged(located))?;

@@ -15,6 +15,7 @@ use sqlx::{FromRow, Row as _};
 
 use crate::auth::Caller;
 use crate::database::Database;
+use crate::metrics;
 use crate::problem::{Answer, Refusal};
 
 /// Most bytes of documents in memory, of public and of private ones each.
@@ -57,13 +58,14 @@ pub struct DocumentCache {
     database: Database,
     public: Documents,
     private: Documents,
+    counts: metrics::Cache,
 }
 
 impl DocumentCache {
-    /// An empty one over `database`.
-    pub fn new(database: Database) -> Self {
+    /// An empty one over `database`, which counts how often it helps.
+    pub fn new(database: Database, counts: metrics::Cache) -> Self {
         let cache = || Cache::with_weighter(CACHE_ITEMS, CACHE_BYTES, ByLength);
-        Self { database, public: cache(), private: cache() }
+        Self { database, public: cache(), private: cache(), counts }
     }
 
     /// The document of `name`, where it is there and `caller` may read it.
@@ -72,6 +74,7 @@ impl DocumentCache {
             return self.through(&self.public, name, false).await;
         }
         if let Some(Some(prepared)) = self.public.get(name) {
+            self.counts.hits.one();
             return Ok(Some(prepared));
         }
         match self.through(&self.private, name, true).await? {
@@ -89,9 +92,13 @@ impl DocumentCache {
         private: bool,
     ) -> Answer<Known> {
         let guard = match cache.get_value_or_guard_async(name).await {
-            Ok(known) => return Ok(known),
+            Ok(known) => {
+                self.counts.hits.one();
+                return Ok(known);
+            }
             Err(guard) => guard,
         };
+        self.counts.misses.one();
         let known = self.load(name, private).await?;
         // Refused where the name was forgotten since the load began: then this may be what was.
         let _ = guard.insert(known.clone());

@@ -13,9 +13,11 @@ use crate::contents::Contents;
 use crate::data::Data;
 use crate::documents::DocumentCache;
 use crate::downloads::Downloads;
+use crate::metrics::Metrics;
 use crate::names::judgement::Confusable;
 use crate::names::popular::Popular;
 use crate::problem::{Answer, Refusal};
+use crate::rates::{self, Rates};
 use crate::skills::publish::{Pace, Step};
 
 /// Called at each step of a publish; an error ends the publish there, as a crash would.
@@ -32,6 +34,8 @@ pub struct Options {
     pub popular_names: Vec<SkillName>,
     /// How old what is known of popular names may be.
     pub popular_fresh_for: Duration,
+    /// How many requests an account and an address may make.
+    pub rates: rates::Limits,
     /// How fast an upload must come.
     pub pace: Pace,
     /// Uploads received at once: they take disk, at most the archive bound each.
@@ -54,6 +58,7 @@ impl Default for Options {
             confusable_names: Confusable::default(),
             popular_names: Vec::new(),
             popular_fresh_for: Duration::from_mins(1),
+            rates: rates::Limits::default(),
             pace: Pace::default(),
             uploads: 64,
             uploads_per_account: 4,
@@ -69,6 +74,7 @@ impl fmt::Debug for Options {
         f.debug_struct("Options")
             .field("new_names_per_hour", &self.new_names_per_hour)
             .field("confusable_names", &self.confusable_names)
+            .field("rates", &self.rates)
             .field("pace", &self.pace)
             .field("uploads", &self.uploads)
             .field("uploads_per_account", &self.uploads_per_account)
@@ -104,6 +110,10 @@ pub struct Inner {
     pub contents: Contents,
     /// Archives handed out, of which the database does not know yet.
     pub downloads: Downloads,
+    /// What it counts of itself.
+    pub metrics: Arc<Metrics>,
+    /// Requests counted.
+    pub rates: Rates,
     /// Names that others must not be taken for.
     pub popular: Popular,
     uploads: Arc<Semaphore>,
@@ -124,12 +134,15 @@ impl Registry {
     /// A registry over an open data directory.
     pub fn new(data: Data, options: Options) -> Self {
         let database = &data.database;
+        let metrics = Arc::<Metrics>::default();
         let popular = Popular::new(options.popular_names.clone(), options.popular_fresh_for);
         Self(Arc::new(Inner {
             authenticator: Authenticator::new(database.clone()),
-            documents: DocumentCache::new(database.clone()),
-            contents: Contents::new(database.clone(), data.blobs.clone()),
+            documents: DocumentCache::new(database.clone(), metrics.documents.clone()),
+            contents: Contents::new(database.clone(), data.blobs.clone(), metrics.contents.clone()),
             downloads: Downloads::default(),
+            metrics,
+            rates: Rates::new(options.rates.clone()),
             popular,
             uploads: Arc::new(Semaphore::new(options.uploads)),
             account_uploads: Mutex::default(),

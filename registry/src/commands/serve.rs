@@ -1,18 +1,21 @@
 //! `serve`.
 
-use std::future::Future;
-use std::net::SocketAddr;
+use std::future::{Future, pending};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use ipnet::IpNet;
 use skillpkg_registry::attendance;
 use skillpkg_registry::data::Data;
 use skillpkg_registry::names::judgement::Confusable;
 use skillpkg_registry::names::popular;
+use skillpkg_registry::rates;
 use skillpkg_registry::routes;
 use skillpkg_registry::server::{self, Limits};
 use skillpkg_registry::state::{Options, Registry};
+use tokio::task::JoinHandle;
 
 use super::{Directory, Failure, output};
 
@@ -40,6 +43,22 @@ pub(super) struct Serve {
     /// A file of bare names that count as used by many, one a line
     #[arg(long, value_name = "FILE")]
     popular_names: Option<PathBuf>,
+    /// Changes that one account may make at once, and again within a minute; 0 for any number
+    #[arg(long, value_name = "COUNT", default_value_t = rates::Limits::default().writes)]
+    writes_per_minute: u32,
+    /// Other requests that one account, or an address without a token, may make at once, and again
+    /// within a minute; 0 for any number
+    #[arg(long, value_name = "COUNT", default_value_t = rates::Limits::default().requests)]
+    requests_per_minute: u32,
+    /// Where to serve `/metrics` alone, to anybody who can reach it
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
+    metrics_listen: Option<SocketAddr>,
+    /// Count no requests
+    #[arg(long)]
+    no_rate_limit: bool,
+    /// A proxy whose `X-Forwarded-For` is believed, as an address or a network; may be repeated
+    #[arg(long = "trusted-proxy", value_name = "CIDR", value_parser = network)]
+    trusted_proxies: Vec<IpNet>,
     /// Connections that one address may have open; 0 for any number, as behind a proxy
     #[arg(
         long,
@@ -70,6 +89,7 @@ impl Serve {
             new_names_per_hour: self.new_names_per_hour,
             confusable_names: self.confusable_names,
             popular_names,
+            rates: self.rates(),
             ..Options::default()
         };
         let registry = Registry::new(data.clone(), options);
@@ -78,17 +98,60 @@ impl Serve {
         if let Err(failure) = output::line(&format!("listening on http://{address}")) {
             output::tell(&format!("{listening}; {failure}"));
         }
-        let limits =
-            Limits { connections_per_address: self.connections_per_address, ..Limits::default() };
+        let limits = Limits {
+            connections_per_address: self.connections_per_address,
+            open: registry.metrics.connections.clone(),
+            proxies: self.trusted_proxies.clone(),
+            ..Limits::default()
+        };
+        let watched = self.serve_metrics(&registry).await?;
         let attended = registry.clone();
         let attendance = tokio::spawn(async move { attendance::attend(&attended).await });
         server::serve(listener, router, stop, limits).await;
         attendance.abort();
+        if let Some(watched) = watched {
+            watched.abort();
+        }
         attendance::note(&registry).await;
         data.database.close().await;
         drop(claim);
         Ok(ExitCode::SUCCESS)
     }
+}
+
+impl Serve {
+    /// Serves the metrics where that is asked for; the second line on stdout says where.
+    async fn serve_metrics(&self, registry: &Registry) -> Result<Option<JoinHandle<()>>, Failure> {
+        let Some(address) = self.metrics_listen else { return Ok(None) };
+        let failed = |source| Failure::Io { doing: format!("listening on {address}"), source };
+        let listener = server::listen(address).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let line = format!("metrics on http://{address}/metrics");
+        if let Err(failure) = output::line(&line) {
+            output::tell(&format!("{line}; {failure}"));
+        }
+        let serving =
+            server::serve(listener, routes::metrics(registry), pending(), Limits::default());
+        Ok(Some(tokio::spawn(serving)))
+    }
+
+    fn rates(&self) -> rates::Limits {
+        let proxies = self.trusted_proxies.clone();
+        if self.no_rate_limit {
+            return rates::Limits { proxies, ..rates::Limits::none() };
+        }
+        let (writes, requests) = (self.writes_per_minute, self.requests_per_minute);
+        rates::Limits { writes, requests, proxies, ..rates::Limits::default() }
+    }
+}
+
+/// Reads an address or a network.
+fn network(text: &str) -> Result<IpNet, String> {
+    let network = text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+    network.ok_or_else(|| {
+        "expected an IP address or a network, such as `127.0.0.1`, `10.0.0.0/8` or `2001:db8::/48`"
+            .to_owned()
+    })
 }
 
 /// Reads where to listen.

@@ -13,10 +13,12 @@ use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
 use skillpkg_schema::diagnostic::escape;
 
-use crate::access::{self, Decision, Need};
+use crate::access::{self, Decision, Need, Row};
 use crate::auth::Caller;
+use crate::metrics::Routed;
 use crate::problem::{Answer, Cause, Code, PROBLEM_MEDIA_TYPE, Refusal};
 use crate::random;
+use crate::rates::Peer;
 use crate::state::Registry;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -32,27 +34,50 @@ pub(super) async fn authorise(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let Some(row) = access::row_of(request.method(), path.as_str()) else {
+    let Some((place, row)) = access::place_of(request.method(), path.as_str()) else {
         return no_row(path.as_str());
     };
-    match admit(&registry, row.need, request.headers()).await {
+    let peer = request.extensions().get::<Peer>().copied();
+    match admit(&registry, row, peer, request.headers()).await {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             request.extensions_mut().insert(row.need);
-            next.run(request).await
+            routed(place, next.run(request).await)
         }
         Err(refusal) => {
             drain(request.into_body(), DRAINED_BYTES, DRAINED_FOR).await;
-            refusal.into_response()
+            routed(place, refusal.into_response())
         }
     }
 }
 
-async fn admit(registry: &Registry, need: Need, headers: &HeaderMap) -> Answer<Caller> {
-    if need == Need::Nothing {
-        return Ok(Caller::Anonymous);
+/// Notes of which row an answer is.
+fn routed(place: usize, mut response: Response) -> Response {
+    response.extensions_mut().insert(Routed(place));
+    response
+}
+
+async fn admit(
+    registry: &Registry,
+    row: &Row,
+    peer: Option<Peer>,
+    headers: &HeaderMap,
+) -> Answer<Caller> {
+    let need = row.need;
+    let caller = match need {
+        Need::Nothing => Ok(Caller::Anonymous),
+        _ => registry.authenticator.caller(headers).await,
+    };
+    if let Some(address) = registry.rates.client(peer, headers) {
+        match &caller {
+            Ok(Caller::Account(credential)) => {
+                registry.rates.account(credential.account_id, row.changes())?;
+            }
+            // Who guesses tokens is counted as who has none.
+            Ok(Caller::Anonymous) | Err(_) => registry.rates.anonymous(address)?,
+        }
     }
-    let caller = registry.authenticator.caller(headers).await?;
+    let caller = caller?;
     match access::decide_unseen(need, &caller, None) {
         Decision::Unauthorized => {
             Err(Refusal::unauthorized("this needs a token: send `Authorization: Bearer skp_…`"))
@@ -107,7 +132,11 @@ pub(super) async fn drain(body: Body, bytes: u64, time: Duration) {
 /// into problem documents, and notes the request where that is asked for.
 ///
 /// Neither `Authorization` nor a query is ever noted.
-pub(super) async fn dress(request: Request, next: Next) -> Response {
+pub(super) async fn dress(
+    State(registry): State<Registry>,
+    request: Request,
+    next: Next,
+) -> Response {
     let start = Instant::now();
     let id = request_id();
     let (method, uri) = (request.method().clone(), request.uri().clone());
@@ -133,7 +162,7 @@ pub(super) async fn dress(request: Request, next: Next) -> Response {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    response
+    registry.metrics.answered(response)
 }
 
 /// An id that no other request of this process has, and most likely none of another.
@@ -158,6 +187,7 @@ fn as_problem(response: Response) -> Response {
         return response;
     }
     let allow = response.headers().get(header::ALLOW).cloned();
+    let row = response.extensions().get::<Routed>().copied();
     let refusal = match status {
         StatusCode::NOT_FOUND => Refusal::not_found(),
         StatusCode::METHOD_NOT_ALLOWED => {
@@ -177,6 +207,9 @@ fn as_problem(response: Response) -> Response {
     let mut response = refusal.into_response();
     if let Some(allow) = allow {
         response.headers_mut().insert(header::ALLOW, allow);
+    }
+    if let Some(row) = row {
+        response.extensions_mut().insert(row);
     }
     response
 }

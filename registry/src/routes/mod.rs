@@ -12,6 +12,7 @@ mod invitations;
 mod keys;
 mod manifests;
 mod members;
+mod metrics;
 mod openapi;
 mod owners;
 mod publish;
@@ -24,7 +25,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::http::StatusCode;
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use skillpkg_schema::limits::MAX_ARCHIVE_BYTES;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::limit::RequestBodyLimitLayer;
@@ -47,6 +48,7 @@ pub fn router(registry: &Registry) -> (Router, OpenApi) {
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(openapi::document))
+        .routes(routes!(metrics::get))
         .routes(routes!(registry::information))
         .routes(routes!(document::get))
         .routes(routes!(index::ask))
@@ -78,7 +80,13 @@ pub fn router(registry: &Registry) -> (Router, OpenApi) {
         .fallback(async || Refusal::not_found())
         .layer(axum::Extension(openapi::prepared(&document)))
         .layer(CatchPanicLayer::custom(around::panicked))
-        .layer(from_fn(around::dress))
+        .layer(from_fn_with_state(registry.clone(), around::dress))
         .with_state(registry.clone());
     (router, document)
+}
+
+/// What the registry counts of itself, for anybody who can reach it: for an address that only those
+/// who watch over it can.
+pub fn metrics(registry: &Registry) -> Router {
+    metrics::unguarded(registry)
 }

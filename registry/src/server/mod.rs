@@ -10,17 +10,21 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use ipnet::IpNet;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tower::Layer as _;
 
 use self::impatient::Impatient;
 use self::peers::Peers;
+use crate::metrics::Gauge;
 use crate::problem::{Answer, Refusal};
+use crate::rates::{Peer, Proxies};
 
 /// How long a connection may take to send the head of a request, or to send none.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -28,12 +32,16 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 const MAX_HEAD_BYTES: usize = 32 * 1024;
 
 /// How much of the server its peers may take.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Limits {
     /// Connections open at once; more wait to be accepted.
     pub connections: usize,
     /// Connections of one peer address open at once, 0 for any number; more are closed unread.
     pub connections_per_address: usize,
+    /// Counts the connections that are open.
+    pub open: Gauge,
+    /// Proxies that connect for many, with any number of connections.
+    pub proxies: Vec<IpNet>,
     /// How long a peer may take nothing of an answer before its connection is closed.
     pub stall: Duration,
     /// How long requests may take to end once the server is told to stop.
@@ -46,6 +54,8 @@ impl Default for Limits {
         Self {
             connections: 4_096,
             connections_per_address: 256,
+            open: Gauge::default(),
+            proxies: Vec::new(),
             stall: Duration::from_secs(30),
             grace: Duration::from_secs(30),
         }
@@ -63,6 +73,7 @@ pub async fn serve(
     let graceful = GracefulShutdown::new();
     let turns = Arc::new(Semaphore::new(limits.connections));
     let peers = Peers::new(limits.connections_per_address);
+    let proxies = Proxies::new(limits.proxies);
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_HEAD_BYTES);
     tokio::pin!(stop);
@@ -85,20 +96,26 @@ pub async fn serve(
                 continue;
             }
         };
-        let Some(place) = peers.enter(peer.ip()) else {
-            tracing::debug!(%peer, "the address has as many connections as it may");
-            continue;
+        let place = match peers.enter(peer.ip()) {
+            Some(place) => Some(place),
+            None if proxies.holds(peer.ip()) => None,
+            None => {
+                tracing::debug!(%peer, "the address has as many connections as it may");
+                continue;
+            }
         };
+        let present = limits.open.enter();
         let _ = stream.set_nodelay(true);
         let stream = Impatient::new(stream, limits.stall);
-        let service = TowerToHyperService::new(router.clone());
+        let router = Extension(Peer(peer.ip())).layer(router.clone());
+        let service = TowerToHyperService::new(router);
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection ended early");
             }
-            drop((place, turn));
+            drop((place, turn, present));
         });
     }
     drop(listener);

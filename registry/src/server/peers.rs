@@ -1,8 +1,10 @@
 //! How many connections each peer has open.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::rates::one_party;
 
 /// Counts the open connections of each peer address.
 #[derive(Debug, Clone)]
@@ -29,10 +31,7 @@ impl Peers {
     ///
     /// The addresses of one IPv6 network of 64 bits are one peer: whoever has one has them all.
     pub(super) fn enter(&self, address: IpAddr) -> Option<Place> {
-        let address = match address.to_canonical() {
-            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
-            address @ IpAddr::V4(_) => address,
-        };
+        let address = one_party(address);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let count = open.entry(address).or_insert(0);
         if self.most != 0 && *count >= self.most {

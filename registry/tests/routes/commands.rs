@@ -184,6 +184,40 @@ fn what_is_no_registry_is_named_and_left_alone() {
 }
 
 #[tokio::test]
+async fn requests_are_counted_as_the_operator_says_and_shown_on_an_address_of_their_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let watched = free().to_string();
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--trusted-proxy", "127.0.0.0/8"];
+    let few = ["--requests-per-minute", "3", "--metrics-listen", watched.as_str()];
+    let serving = Serving::of(&mut command(directory.path(), &[&serve[..], &few].concat()));
+    let ask = async |serving: &Serving, client_address: &str| {
+        let request = client().get(format!("{}/v1/search?q=x", serving.url));
+        let request = request.header("x-forwarded-for", client_address);
+        request.send().await.unwrap().status().as_u16()
+    };
+    for _ in 0..3 {
+        assert_eq!(ask(&serving, "198.51.100.1").await, 200);
+    }
+    assert_eq!(ask(&serving, "198.51.100.1").await, 429);
+    assert_eq!(ask(&serving, "198.51.100.2").await, 200);
+    let counts = client().get(format!("http://{watched}/metrics")).send().await.unwrap();
+    let counts = counts.text().await.unwrap();
+    let limited = "{method=\"GET\",route=\"/v1/search\",status=\"429\"} 1";
+    assert!(counts.contains(limited), "{counts}");
+    serving.kill();
+    let none = [&serve[..], &["--requests-per-minute", "1", "--no-rate-limit"]].concat();
+    let serving = Serving::of(&mut command(directory.path(), &none));
+    for _ in 0..5 {
+        assert_eq!(ask(&serving, "198.51.100.1").await, 200);
+    }
+    serving.kill();
+    let wrong = run(directory.path(), &["serve", "--trusted-proxy", "proxy.example"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("such as `127.0.0.1`"));
+}
+
+#[tokio::test]
 async fn a_name_that_waits_is_listed_released_and_refused_while_the_registry_serves() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");

@@ -60,13 +60,15 @@ impl TestRegistry {
         let listener = server::listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel();
+        let open = registry.metrics.connections.clone();
+        let limits = server::Limits { open, ..server::Limits::default() };
         let server = tokio::spawn(server::serve(
             listener,
             router,
             async {
                 let _ = stopped.await;
             },
-            server::Limits::default(),
+            limits,
         ));
         let (stop, server, claim) = (Some(stop), Some(server), Some(claim));
         Self { url, registry, client: client(), stop, server, claim, directory: None }

@@ -221,6 +221,7 @@ async fn put_and_commit(
     for name in &changed {
         registry.documents.forget(name);
     }
+    registry.metrics.published.one();
     registry.at(Step::Committed)?;
     Ok(answer)
 }
