@@ -40,9 +40,13 @@ async fn a_tool_runs_as_argv_without_a_shell_in_the_snapshot() {
 #[tokio::test]
 async fn a_tool_gets_the_users_environment_without_our_secrets() {
     let mut machine = Machine::new();
-    for (name, value) in
-        [("SKILLPKG_TOKEN", "skp_secret"), ("SKILLPKG_KEY", "secret.pem"), ("KEPT", "kept")]
-    {
+    for (name, value) in [
+        ("SKILLPKG_TOKEN", "skp_secret"),
+        ("SKILLPKG_KEY", "secret.pem"),
+        ("SKILLPKG_KEY_PASSPHRASE", "secret horse"),
+        ("SKILLPKG_KEY_PASSPHRASE_FILE", "secret.txt"),
+        ("KEPT", "kept"),
+    ] {
         machine.settings.environment.insert(name.to_owned(), value.to_owned());
     }
     machine.activate(&texts(&with_tool(RUN, "/usr/bin/env")));

@@ -199,14 +199,19 @@ fn who_ends_a_call_ends_what_it_runs() {
 }
 
 #[test]
-fn what_is_run_gets_neither_the_token_nor_the_key() {
+fn what_is_run_gets_neither_the_token_nor_the_key_nor_its_passphrase() {
     let context = TestContext::new();
     let mut machine = Skill { handle: "env", ..Skill::SMALL }.active(&context);
     machine.token = Some(format!("skp_{}", "7".repeat(64)));
     let mut command = machine.command(&["call", "waitlist", "go", "word=a"]);
-    let output = command.env("SKILLPKG_KEY", "/secret.pem").env("KEPT", "kept").output().unwrap();
+    let secrets = [
+        ("SKILLPKG_KEY", "/secret.pem"),
+        ("SKILLPKG_KEY_PASSPHRASE", "secret horse"),
+        ("SKILLPKG_KEY_PASSPHRASE_FILE", "/secret.txt"),
+    ];
+    let output = command.envs(secrets).env("KEPT", "kept").output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(!text.contains("skp_") && !text.contains("secret.pem"), "{text}");
+    assert!(!text.contains("skp_") && !text.contains("secret"), "{text}");
     let project = format!("SKILLPKG_PROJECT={}", machine.project.display());
     for line in ["KEPT=kept", &project] {
         assert!(text.lines().any(|found| found == line), "{line} in {text}");

@@ -9,6 +9,7 @@ mod documents;
 mod files;
 mod install;
 mod interrupted;
+mod keys;
 mod policy;
 mod projects;
 mod publishing;
