@@ -1,6 +1,8 @@
 //! Proofs that a key is held: `vectors/key-proof.json`, made by another implementation, and what
 //! passes for none.
 
+#![expect(clippy::unwrap_used, reason = "a vector that cannot be read ends the test")]
+
 use proptest::prelude::*;
 use serde::Deserialize;
 use skillpkg_schema::Sha256Digest;
