@@ -478,8 +478,8 @@ proptest! {
 #[test]
 fn the_bounds_of_a_bundle_hold() {
     let mut bytes = Vec::new();
-    assert!(Entries::append(&mut bytes, &[0; 65_535]).is_ok());
-    assert!(Entries::append(&mut bytes, &[0; 65_536]).is_err());
+    assert!(Entries::append(&mut bytes, &vec![0; 65_535]).is_ok());
+    assert!(Entries::append(&mut bytes, &vec![0; 65_536]).is_err());
     assert!(Entries::from_bytes(&[0; 2 * 256]).is_ok());
     assert!(Entries::from_bytes(&[0; 2 * 257]).is_err());
 }
