@@ -15,11 +15,14 @@ CREATE TABLE log_state (
     covered    BIGINT NOT NULL,
     -- Number of the newest identity that has a leaf.
     identity   BIGINT NOT NULL,
+    -- What tells the form in which documents are written: where the program writes another, all are
+    -- other bytes.
+    form       TEXT NOT NULL,
     -- Whether what was there before there was a log has its leaves.
     complete   BOOLEAN NOT NULL
 );
-INSERT INTO log_state (id, next_index, sealed, covered, identity, complete)
-VALUES (1, 0, 0, 0, 0, FALSE);
+INSERT INTO log_state (id, next_index, sealed, covered, identity, form, complete)
+VALUES (1, 0, 0, 0, 0, '', FALSE);
 
 -- Leaves that the newest checkpoint does not cover.
 CREATE TABLE log_pending (

@@ -75,10 +75,13 @@ impl Caller {
 
     /// Whether it may read the private skills of the scope of `name`, if there are any.
     pub fn reads_private(&self, name: &QualifiedName) -> bool {
-        name.scope().is_some_and(|scope| {
-            self.credential().is_some_and(|credential| {
-                credential.grants.contains(&Grant::Read) && credential.role_in(scope).is_some()
-            })
+        name.scope().is_some_and(|scope| self.reads_scope(scope))
+    }
+
+    /// Whether it may read what is private in this scope, if it is a private one.
+    pub fn reads_scope(&self, scope: &Scope) -> bool {
+        self.credential().is_some_and(|credential| {
+            credential.grants.contains(&Grant::Read) && credential.role_in(scope).is_some()
         })
     }
 

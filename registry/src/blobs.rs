@@ -147,10 +147,16 @@ impl Blobs {
         digest: &Sha256Digest,
         bytes: Bytes,
     ) -> object_store::Result<()> {
+        self.create(&kind.key(digest), bytes).await.map(|_| ())
+    }
+
+    /// Puts `bytes` under a key where nothing is there; whether that was so. What returns has
+    /// survived a crash.
+    pub async fn create(&self, key: &Path, bytes: Bytes) -> object_store::Result<bool> {
         let options = PutOptions::from(PutMode::Create);
-        let payload = PutPayload::from_bytes(bytes);
-        match self.store.put_opts(&kind.key(digest), payload, options).await {
-            Ok(_) | Err(object_store::Error::AlreadyExists { .. }) => Ok(()),
+        match self.store.put_opts(key, PutPayload::from_bytes(bytes), options).await {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::AlreadyExists { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -184,7 +190,12 @@ impl Blobs {
         digest: &Sha256Digest,
         limit: u64,
     ) -> object_store::Result<Option<Bytes>> {
-        match self.store.get(&kind.key(digest)).await {
+        self.read_key(&kind.key(digest), limit).await
+    }
+
+    /// Reads what is under a key, as [`Blobs::read_whole`].
+    pub async fn read_key(&self, key: &Path, limit: u64) -> object_store::Result<Option<Bytes>> {
+        match self.store.get(key).await {
             Ok(result) if result.meta.size <= limit => result.bytes().await.map(Some),
             Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),

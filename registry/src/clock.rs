@@ -7,6 +7,11 @@ pub fn now() -> String {
     text(Timestamp::now())
 }
 
+/// Now, in seconds since 1970.
+pub fn unix_seconds() -> u64 {
+    u64::try_from(Timestamp::now().as_second()).unwrap_or(0)
+}
+
 /// Now, with minutes and seconds at zero.
 pub fn this_hour() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:00:00Z").to_string()

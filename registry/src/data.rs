@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::blobs::Blobs;
 use crate::database::{Database, DatabaseError};
+use crate::log::{self, LogError};
 
 /// Why a data directory is not used.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +25,9 @@ pub enum DataError {
     /// The database.
     #[error(transparent)]
     Database(#[from] DatabaseError),
+    /// What was there before there was a log could not be appended to it.
+    #[error("the log could not be begun: {0}")]
+    Log(#[from] LogError),
     /// The blob storage.
     #[error("the blobs in `{}` cannot be opened: {source}", .path.display())]
     Blobs {
@@ -70,7 +74,7 @@ impl Data {
     pub async fn open_or_create(root: &Path) -> Result<Self, DataError> {
         let failed = |source| DataError::Io { path: root.to_owned(), source };
         create_private(root).map_err(failed)?;
-        for beneath in ["tmp", "objects"] {
+        for beneath in ["tmp", "objects", "log"] {
             create_private(&root.join(beneath)).map_err(failed)?;
         }
         let root = root.canonicalize().map_err(failed)?;
@@ -79,6 +83,7 @@ impl Data {
             .lock()
             .map_err(|source| DataError::Io { path: root.join("migrate.lock"), source })?;
         let database = Database::open(&root.join("registry.db")).await?;
+        log::complete(&database).await?;
         drop(migrating);
         let objects = root.join("objects");
         let blobs = Blobs::local(&objects)
@@ -119,6 +124,11 @@ impl Data {
     /// Where the local blob storage lies.
     pub fn objects(&self) -> PathBuf {
         self.root.join("objects")
+    }
+
+    /// Where the keys of the log and its newest checkpoint lie.
+    pub fn log(&self) -> PathBuf {
+        self.root.join("log")
     }
 
     /// Claims the directory for one server, until the answer is dropped or the process ends, and

@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod accounts;
+pub mod advisories;
 pub mod attendance;
 pub mod auth;
 pub mod blobs;

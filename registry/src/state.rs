@@ -6,13 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use skillpkg_schema::SkillName;
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::task::JoinHandle;
 
 use crate::auth::Authenticator;
 use crate::contents::Contents;
 use crate::data::Data;
 use crate::documents::DocumentCache;
 use crate::downloads::Downloads;
+use crate::log::{Log, LogError, Progress};
 use crate::metrics::Metrics;
 use crate::names::judgement::Confusable;
 use crate::names::popular::Popular;
@@ -47,6 +49,8 @@ pub struct Options {
     /// Archives verified at once: each takes memory for a frame's window and a manifest, and disk
     /// for what it unpacks to.
     pub verifications: usize,
+    /// The origin of the log, which counts at the first start alone.
+    pub origin: Option<String>,
     /// For tests of crashes.
     pub at_step: Option<AtStep>,
 }
@@ -64,6 +68,7 @@ impl Default for Options {
             uploads_per_account: 4,
             patience: Duration::from_mins(1),
             verifications: 4,
+            origin: None,
             at_step: None,
         }
     }
@@ -91,6 +96,13 @@ pub struct UploadPermit {
     _of_all: OwnedSemaphorePermit,
 }
 
+/// The task of the log's sequencer.
+#[derive(Debug)]
+struct Running {
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
 /// The registry that requests are made to; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Registry(Arc<Inner>);
@@ -105,7 +117,7 @@ pub struct Inner {
     /// Who calls.
     pub authenticator: Authenticator,
     /// Documents that are ready.
-    pub documents: DocumentCache,
+    pub documents: Arc<DocumentCache>,
     /// Content that is ready.
     pub contents: Contents,
     /// Archives handed out, of which the database does not know yet.
@@ -116,6 +128,9 @@ pub struct Inner {
     pub rates: Rates,
     /// Names that others must not be taken for.
     pub popular: Popular,
+    /// The transparency log.
+    pub log: Arc<Log>,
+    sequencer: Mutex<Option<Running>>,
     uploads: Arc<Semaphore>,
     /// Of the accounts that upload or wait to.
     account_uploads: Mutex<HashMap<i64, Arc<Semaphore>>>,
@@ -131,14 +146,36 @@ impl std::ops::Deref for Registry {
 }
 
 impl Registry {
-    /// A registry over an open data directory.
-    pub fn new(data: Data, options: Options) -> Self {
+    /// A registry over a data directory that this process has claimed, with its log, which is made
+    /// where there is none.
+    ///
+    /// A task takes what is pending into the log until [`Registry::close`].
+    pub async fn open(data: Data, options: Options) -> Result<Self, LogError> {
         let database = &data.database;
         let metrics = Arc::<Metrics>::default();
         let popular = Popular::new(options.popular_names.clone(), options.popular_fresh_for);
-        Self(Arc::new(Inner {
+        let progress = Arc::new(Progress::new());
+        let documents =
+            DocumentCache::new(database.clone(), Arc::clone(&progress), metrics.documents.clone());
+        let documents = Arc::new(documents);
+        let (log, sequencer) = Log::open(
+            data.clone(),
+            Arc::clone(&documents),
+            progress,
+            options.origin.as_deref(),
+            options.at_step.clone(),
+        )
+        .await?;
+        let (stop, stopped) = oneshot::channel();
+        let stopped = async {
+            let _: Result<(), _> = stopped.await;
+        };
+        let sequencer = Running { stop, task: tokio::spawn(sequencer.run(stopped)) };
+        Ok(Self(Arc::new(Inner {
+            log,
+            sequencer: Mutex::new(Some(sequencer)),
             authenticator: Authenticator::new(database.clone()),
-            documents: DocumentCache::new(database.clone(), metrics.documents.clone()),
+            documents,
             contents: Contents::new(database.clone(), data.blobs.clone(), metrics.contents.clone()),
             downloads: Downloads::default(),
             metrics,
@@ -149,7 +186,19 @@ impl Registry {
             verifications: Arc::new(Semaphore::new(options.verifications)),
             data,
             options,
-        }))
+        })))
+    }
+
+    /// Ends what the registry does by itself, once what it is at is done, and closes the database.
+    pub async fn close(&self) {
+        let running = self.sequencer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(Running { stop, task }) = running {
+            let _ = stop.send(());
+            if let Err(error) = task.await {
+                tracing::warn!(%error, "the log's task ended early");
+            }
+        }
+        self.data.database.close().await;
     }
 
     /// The right of an account to one upload; refused where none is free for too long.

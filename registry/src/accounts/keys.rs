@@ -1,6 +1,5 @@
 //! Signing keys, each registered by one account that has shown that it holds it.
 
-use skillpkg_schema::QualifiedName;
 use skillpkg_schema::signature::{Envelope, KeyId, PublicKey};
 use skillpkg_schema::wire::Key;
 use sqlx::SqliteExecutor;
@@ -53,10 +52,10 @@ impl ProvenKey {
 }
 
 /// What came of registering a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Added {
-    /// It is registered, and these skills' documents say something else than before.
-    Registered(Vec<QualifiedName>),
+    /// It is registered.
+    Registered,
     /// Another account has shown that it holds it, or has revoked it: it stays that account's.
     Taken,
 }
@@ -80,7 +79,6 @@ pub async fn add(
     .bind(&text)
     .fetch_optional(&mut **write)
     .await?;
-    let mut changed = Vec::new();
     match present {
         None => {
             sqlx::query(
@@ -96,13 +94,12 @@ pub async fn add(
         }
         Some((former, name, added, false, None)) if former != holder.id => {
             take_over(write, holder, proven, (former, &name, &added)).await?;
-            changed = signed(&mut **write, &id).await?;
         }
         Some(_) => return Ok(Added::Taken),
     }
     let added = Change::KeyAdded { key: &id, account: holder.name };
     events::record(write, Some(holder.id), added).await?;
-    Ok(Added::Registered(changed))
+    Ok(Added::Registered)
 }
 
 async fn take_over(
@@ -163,27 +160,6 @@ pub async fn prove(
     let proven = Change::KeyProven { key: &id, account: holder.name };
     events::record(write, Some(holder.id), proven).await?;
     Ok(true)
-}
-
-/// The skills of which a key signed a version.
-pub async fn signed(
-    executor: impl SqliteExecutor<'_>,
-    key: &KeyId,
-) -> Result<Vec<QualifiedName>, sqlx::Error> {
-    let rows: Vec<(String, String)> = sqlx::query_as(
-        "SELECT DISTINCT s.name, k.name FROM version_keys vk
-         JOIN versions v ON v.id = vk.version_id JOIN skills k ON k.id = v.skill_id
-         JOIN scopes s ON s.id = k.scope_id WHERE vk.key_id = $1",
-    )
-    .bind(key.to_string())
-    .fetch_all(executor)
-    .await?;
-    rows.into_iter()
-        .map(|(scope, name)| {
-            QualifiedName::from_wire(&scope, &name)
-                .map_err(|error| sqlx::Error::Decode(Box::new(error)))
-        })
-        .collect()
 }
 
 /// Revokes a key of the account, for good; whether it had this one unrevoked.

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 use skillpkg_registry::accounts::AccountError;
 use skillpkg_registry::data::DataError;
+use skillpkg_registry::log::LogError;
 use skillpkg_registry::names::ChangeError;
 use skillpkg_registry::names::popular::ListError;
 use skillpkg_registry::upkeep::UpkeepError;
@@ -71,6 +72,9 @@ enum Failure {
     /// The data directory.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// The log.
+    #[error(transparent)]
+    Log(#[from] LogError),
     /// Accounts, scopes, tokens.
     #[error(transparent)]
     Account(#[from] AccountError),
@@ -136,6 +140,7 @@ impl Failure {
             Self::Name(error) => error.code(),
             Self::Popular(_) => "list_unreadable",
             Self::Account(_) | Self::Database(_) => "database_failed",
+            Self::Log(_) => "log_failed",
             Self::Upkeep(_) => "upkeep_failed",
             Self::Stdout(_) | Self::Unshown { .. } => "output_failed",
             Self::Io { .. } => "io_failed",

@@ -92,7 +92,7 @@ impl Serve {
             rates: self.rates(),
             ..Options::default()
         };
-        let registry = Registry::new(data.clone(), options);
+        let registry = Registry::open(data, options).await?;
         let (router, _) = routes::router(&registry);
         // Where nobody reads it, the registry is there all the same.
         if let Err(failure) = output::line(&format!("listening on http://{address}")) {
@@ -113,7 +113,7 @@ impl Serve {
             watched.abort();
         }
         attendance::note(&registry).await;
-        data.database.close().await;
+        registry.close().await;
         drop(claim);
         Ok(ExitCode::SUCCESS)
     }

@@ -30,16 +30,7 @@ pub async fn touch(write: &mut Write, change: Change<'_>, index: i64) -> Result<
             touch_signed(write, &key.to_string(), index).await
         }
         Change::KeyRevoked { key, holder, .. } => {
-            sqlx::query(
-                "INSERT INTO log_revocations (key_id, account_id, log_index) VALUES ($1, $2, $3)
-                 ON CONFLICT (key_id, account_id) DO UPDATE SET log_index = excluded.log_index",
-            )
-            .bind(key.to_string())
-            .bind(holder.id)
-            .bind(index)
-            .execute(&mut **write)
-            .await?;
-            touch_signed(write, &key.to_string(), index).await
+            revoked(write, &key.to_string(), holder.id, index).await
         }
         Change::AccountAdded { .. }
         | Change::ScopeAdded { .. }
@@ -57,6 +48,25 @@ pub async fn touch(write: &mut Write, change: Change<'_>, index: i64) -> Result<
         | Change::OwnerAdded { .. }
         | Change::OwnerRemoved { .. } => Ok(()),
     }
+}
+
+/// Keeps which leaf says that a key was revoked where the account had registered it.
+pub(super) async fn revoked(
+    write: &mut Write,
+    key: &str,
+    account: i64,
+    index: i64,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO log_revocations (key_id, account_id, log_index) VALUES ($1, $2, $3)
+         ON CONFLICT (key_id, account_id) DO UPDATE SET log_index = excluded.log_index",
+    )
+    .bind(key)
+    .bind(account)
+    .bind(index)
+    .execute(&mut **write)
+    .await?;
+    touch_signed(write, key, index).await
 }
 
 async fn touch_skill(

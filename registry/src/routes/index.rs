@@ -39,12 +39,24 @@ pub(super) async fn ask(
         let detail = format!("{asked} names were asked for; the most is {MAX_INDEX_NAMES}");
         return Err(Refusal::new(Code::InvalidRequest, detail));
     }
+    let (documents, view) = if let Some(known) = wanted(&registry, &request) {
+        let view = registry.log.view(&registry.documents, &caller, &request.names, known).await?;
+        (view.0, Some(view.1))
+    } else {
+        let mut documents = Vec::with_capacity(request.names.len());
+        for name in &request.names {
+            documents.push(registry.documents.get(&caller, name).await?);
+        }
+        (documents, None)
+    };
+    let views = view.map(|view| serde_json::to_vec(&[view])).transpose();
+    let views = Bytes::from(views.map_err(|error| Refusal::internal(&error))?.unwrap_or_default());
     // The documents are bytes already: the answer is written around them, and none is copied.
     let mut pieces: Vec<Bytes> = vec![Bytes::from_static(b"{\"documents\":[")];
     let mut missing: Vec<&QualifiedName> = Vec::new();
-    let mut length = 0;
-    for name in &request.names {
-        let Some(prepared) = registry.documents.get(&caller, name).await? else {
+    let mut length = views.len() as u64;
+    for (name, known) in request.names.iter().zip(documents) {
+        let Some(prepared) = known else {
             missing.push(name);
             continue;
         };
@@ -62,7 +74,22 @@ pub(super) async fn ask(
     let missing = serde_json::to_vec(&missing).map_err(|error| Refusal::internal(&error))?;
     pieces.push(Bytes::from_static(b"],\"missing\":"));
     pieces.push(missing.into());
+    if !views.is_empty() {
+        pieces.push(Bytes::from_static(b",\"views\":"));
+        pieces.push(views);
+    }
     pieces.push(Bytes::from_static(b"}"));
     let pieces = pieces.into_iter().map(Ok::<Bytes, Infallible>);
     Ok(private_json(Body::from_stream(futures_util::stream::iter(pieces))))
+}
+
+/// How many leaves of the registry's own log the client knows; [`None`] where it asks for no view of
+/// it.
+fn wanted(registry: &Registry, request: &IndexRequest) -> Option<u64> {
+    let logs = request.logs.as_ref()?;
+    if logs.is_empty() {
+        return Some(0);
+    }
+    let origin = registry.log.origin();
+    logs.iter().find(|known| known.origin == origin).map(|known| known.size)
 }

@@ -95,7 +95,7 @@ async fn answer_skill(
         } else {
             invitations::decline(&mut write, actor, &name).await?;
         }
-        write.commit().await?;
+        registry.log.commit(write).await?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await
@@ -155,7 +155,7 @@ async fn answer_scope(
         } else {
             members::decline(&mut write, actor, &scope).await?;
         }
-        write.commit().await?;
+        registry.log.commit(write).await?;
         registry.authenticator.forget();
         Ok(StatusCode::NO_CONTENT)
     })

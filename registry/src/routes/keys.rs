@@ -95,24 +95,17 @@ async fn register(
     let identity = identity::of(&mut *write).await?;
     let proven = proof::check(key, proof, &credential.account, &identity)?;
     let created = own.is_none();
-    let mut changed = Vec::new();
     if created {
-        match keys::add(&mut write, credential.actor(), &proven).await? {
-            Added::Registered(names) => changed = names,
-            Added::Taken => {
-                let detail = format!("the key {id} is registered by another account");
-                return Err(Refusal::new(Code::KeyTaken, detail));
-            }
+        if keys::add(&mut write, credential.actor(), &proven).await? == Added::Taken {
+            let detail = format!("the key {id} is registered by another account");
+            return Err(Refusal::new(Code::KeyTaken, detail));
         }
     } else {
         keys::prove(&mut write, credential.actor(), &proven).await?;
     }
     let added = keys::of_account(&mut *write, account).await?;
     let added = added.into_iter().find(|added| added.id == id);
-    write.commit().await?;
-    for name in &changed {
-        registry.documents.forget(name);
-    }
+    registry.log.commit(write).await?;
     let added = added.ok_or_else(|| Refusal::internal(&"a key that was added is not there"))?;
     Ok((added, created))
 }
@@ -149,12 +142,8 @@ pub(super) async fn revoke(
         if !keys::revoke(&mut write, holder, &key, reason.as_deref()).await? {
             return Err(Refusal::not_found());
         }
-        let signed = keys::signed(&mut *write, &key).await?;
-        write.commit().await?;
-        // Their documents say that the key is revoked: whoever asks from now on is told.
-        for name in &signed {
-            registry.documents.forget(name);
-        }
+        // Documents that name the key say so: whoever asks from now on is told.
+        registry.log.commit(write).await?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await

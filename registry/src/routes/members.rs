@@ -135,7 +135,7 @@ async fn change(
             }
         }
         let members = members::of_scope(&mut write, &scope, found).await?;
-        write.commit().await?;
+        registry.log.commit(write).await?;
         registry.authenticator.forget();
         Ok(Json(members))
     })

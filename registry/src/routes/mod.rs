@@ -10,6 +10,7 @@ mod health;
 mod index;
 mod invitations;
 mod keys;
+mod log;
 mod manifests;
 mod members;
 mod metrics;
@@ -52,6 +53,10 @@ pub fn router(registry: &Registry) -> (Router, OpenApi) {
         .routes(routes!(registry::information))
         .routes(routes!(document::get))
         .routes(routes!(index::ask))
+        .routes(routes!(log::checkpoint))
+        .routes(routes!(log::tile))
+        .routes(routes!(log::info))
+        .routes(routes!(log::proofs))
         .routes(routes!(search::search))
         .routes(routes!(manifests::get))
         .routes(routes!(manifests::signatures))

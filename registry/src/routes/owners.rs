@@ -111,7 +111,7 @@ async fn change(
             }
         }
         let owners = owners::shown_to(&mut write, &caller, &name, skill).await?;
-        write.commit().await?;
+        registry.log.commit(write).await?;
         Ok(Json(owners))
     })
     .await

@@ -76,8 +76,7 @@ async fn set(
         let mut write = registry.data.database.write().await?;
         let skill = skills::find_for(&mut write, &caller, Need::Yank, &name).await?;
         versions::set_yank(&mut write, actor, &name, skill, &version, reason.as_deref()).await?;
-        write.commit().await?;
-        registry.documents.forget(&name);
+        registry.log.commit(write).await?;
         Ok(StatusCode::NO_CONTENT)
     })
     .await

@@ -13,7 +13,10 @@ use super::UpkeepError;
 use crate::blobs::Kind;
 use crate::data::Data;
 use crate::database::Write;
+use crate::log::PREFIX;
 
+/// The least age of what the put of a tile has left.
+const TILE_AGE: Duration = Duration::from_hours(1);
 /// Objects looked at under one hold of the write lock.
 const AT_ONCE: usize = 50;
 
@@ -48,8 +51,15 @@ pub async fn remove_orphans(
     }
     if !dry_run {
         let directory = data.objects();
-        let partial = tokio::task::spawn_blocking(move || remove_partial(&directory, age)).await;
-        let (removed, bytes) = partial.map_err(std::io::Error::other)??;
+        let partial = tokio::task::spawn_blocking(move || {
+            let log = directory.join(PREFIX);
+            let of_blobs = remove_partial(&directory, age, Some(&log))?;
+            // A tile that is being put has everybody waiting for it.
+            let of_log =
+                if log.is_dir() { remove_partial(&log, age.max(TILE_AGE), None)? } else { (0, 0) };
+            Ok::<_, std::io::Error>((of_blobs.0 + of_log.0, of_blobs.1 + of_log.1))
+        });
+        let (removed, bytes) = partial.await.map_err(std::io::Error::other)??;
         removal.removed += removed;
         removal.bytes += bytes;
     }
@@ -102,13 +112,20 @@ fn is_old(object: &ObjectMeta, age: Duration) -> bool {
 
 /// Removes what a put to local files has left that was killed midway: `DIGEST#NUMBER`, which the
 /// object store itself does not show.
-fn remove_partial(directory: &FilePath, age: Duration) -> std::io::Result<(u64, u64)> {
+fn remove_partial(
+    directory: &FilePath,
+    age: Duration,
+    but: Option<&FilePath>,
+) -> std::io::Result<(u64, u64)> {
     let (mut removed, mut bytes) = (0, 0);
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let kind = entry.file_type()?;
+        if but.is_some_and(|but| but == entry.path()) {
+            continue;
+        }
         if kind.is_dir() {
-            let (beneath, beneath_bytes) = remove_partial(&entry.path(), age)?;
+            let (beneath, beneath_bytes) = remove_partial(&entry.path(), age, but)?;
             removed += beneath;
             bytes += beneath_bytes;
         } else if kind.is_file() && is_partial(&entry.file_name().to_string_lossy()) {

@@ -1,14 +1,15 @@
 //! Every route for every caller, held against one table.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use reqwest::{Method, RequestBuilder, Response};
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::json;
 use skillpkg_registry::access::{Need, TABLE};
 use skillpkg_registry::accounts::scopes::Role;
-use skillpkg_schema::wire::{IndexAnswer, Problem, SearchAnswer};
+use skillpkg_schema::QualifiedName;
+use skillpkg_schema::wire::{Document, IndexAnswer, Problem, ProofsAnswer, SearchAnswer};
 
-use crate::support::{Author, Packed, Skill, TestRegistry};
+use crate::support::{self, Author, Packed, Skill, TestRegistry};
 
 /// What each caller gets, in the order of [`Callers`]: `ok`; `un`, a token is needed; `lg`, the
 /// token lacks the grant; `nf`, not found; `no`, not an owner; `sr`, the scope is refused.
@@ -176,6 +177,10 @@ struct Stage {
     registry: TestRegistry,
     callers: Callers,
     targets: Vec<(Target, Packed)>,
+    /// The leaves of the targets that there are.
+    leaves: HashMap<QualifiedName, u64>,
+    /// Leaves in the log.
+    size: u64,
 }
 
 async fn stage() -> Stage {
@@ -210,7 +215,18 @@ async fn stage() -> Stage {
         (Target::Absent, absent),
         (Target::NoScope, no_scope),
     ];
-    Stage { registry, callers, targets }
+    let mut leaves = HashMap::new();
+    for (target, packed) in &targets[..2] {
+        let path = format!(
+            "/v1/skills/{}",
+            if *target == Target::Public { "_/open" } else { "secret/plan" }
+        );
+        let document: Document =
+            support::json(registry.get(&path, Some(&owner.token)).await, StatusCode::OK).await;
+        leaves.insert(packed.manifest.name.clone(), document.versions[0].log_index.unwrap());
+    }
+    let size = registry.registry.log.moment().await.size();
+    Stage { registry, callers, targets, leaves, size }
 }
 
 /// Revokes the token that was minted last.
@@ -232,7 +248,8 @@ impl Stage {
             .replace("{name}", manifest.name.name().as_str())
             .replace("{version}", &manifest.version.to_string())
             .replace("{digest}", &packed.digests.sha256.to_string())
-            .replace("{id}", &"0".repeat(64));
+            .replace("{id}", &"0".repeat(64))
+            .replace("{*path}", "0/000.p/2");
         let address = if path.contains("blobs") {
             manifest.files[0].blake3.address()
         } else {
@@ -241,6 +258,10 @@ impl Stage {
         let filled = filled.replace("{address}", &address.to_string());
         let body = match (method.as_str(), path) {
             ("POST", "/v1/index") => json!({"names": [manifest.name]}),
+            ("POST", "/v1/log/proofs") => {
+                let leaf = self.leaves.get(&manifest.name).unwrap_or(&u64::MAX);
+                json!({"origin": self.registry.registry.log.origin(), "size": self.size, "indices": [leaf]})
+            }
             ("POST", path) if path.ends_with("/yank") => json!({"reason": "for a test"}),
             ("PUT", path) if path.ends_with("/owners") => json!({"account": "owner"}),
             ("DELETE", path) if path.ends_with("/owners") => json!({"account": "nobody"}),
@@ -278,6 +299,11 @@ async fn outcome(path: &str, packed: &Packed, response: Response) -> String {
         "/v1/index" if status == 200 => {
             let answer: IndexAnswer = serde_json::from_slice(&body).unwrap();
             Some(answer.documents.iter().any(|one| one.name == packed.manifest.name))
+        }
+        "/v1/log/proofs" if status == 200 => {
+            let answer: ProofsAnswer = serde_json::from_slice(&body).unwrap();
+            assert_eq!(answer.records.len() + answer.missing.len(), 1);
+            Some(!answer.records.is_empty())
         }
         "/v1/search" if status == 200 => {
             let answer: SearchAnswer = serde_json::from_slice(&body).unwrap();

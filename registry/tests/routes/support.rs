@@ -55,7 +55,7 @@ impl TestRegistry {
     pub(crate) async fn start_in(directory: &Path, options: Options) -> Self {
         let data = Data::open_or_create(directory).await.unwrap();
         let claim = data.claim().unwrap();
-        let registry = Registry::new(data, options);
+        let registry = Registry::open(data, options).await.unwrap();
         let (router, _) = skillpkg_registry::routes::router(&registry);
         let listener = server::listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -82,7 +82,7 @@ impl TestRegistry {
         if let Some(server) = self.server.take() {
             server.await.unwrap();
         }
-        self.registry.data.database.close().await;
+        self.registry.close().await;
         self.claim = None;
     }
 

@@ -5,6 +5,8 @@
 //! as the SHA-256 of its name and that of its document. That a skill is not listed is shown as well
 //! as what its document is.
 
+use std::collections::BTreeMap;
+
 use sha2::{Digest as _, Sha256};
 
 use super::merkle::{Hash, ProofError, leaf_hash, node_hash, verify_inclusion};
@@ -13,6 +15,8 @@ use crate::name::QualifiedName;
 
 /// Leaves of the heads tree.
 pub const BUCKETS: u64 = 65_536;
+/// The same, as an index.
+const LEAVES: usize = 65_536;
 /// Bytes of one skill in a bucket.
 const HEAD_BYTES: usize = 2 * DIGEST_BYTES;
 
@@ -75,6 +79,11 @@ impl Bucket {
         leaf_hash(&self.to_bytes())
     }
 
+    /// The keys and the digests, sorted by key.
+    pub fn heads(&self) -> &[(Hash, Hash)] {
+        &self.0
+    }
+
     /// The digest of the document listed under a key.
     pub fn get(&self, key: &Hash) -> Option<&Hash> {
         let at = self.0.binary_search_by_key(key, |(key, _)| *key).ok()?;
@@ -113,26 +122,57 @@ pub struct HeadsTree {
 impl HeadsTree {
     /// The tree whose buckets have these leaf hashes; all others are empty.
     pub fn new(buckets: impl IntoIterator<Item = (u16, Hash)>) -> Self {
-        let leaves = usize::from(u16::MAX) + 1;
-        let empty = leaf_hash(&[]);
-        let mut nodes = vec![empty; 2 * leaves];
-        for (number, hash) in buckets {
-            if let Some(node) = nodes.get_mut(leaves + usize::from(number)) {
-                *node = hash;
-            }
+        let mut nodes = vec![leaf_hash(&[]); 2 * LEAVES];
+        // All are empty at first, and one a level is hashed for all of it.
+        let (mut start, mut hash) = (LEAVES / 2, leaf_hash(&[]));
+        while start > 0 {
+            hash = node_hash(&hash, &hash);
+            nodes.iter_mut().skip(start).take(start).for_each(|node| *node = hash);
+            start /= 2;
         }
         let mut tree = Self { nodes };
-        (1..leaves).rev().for_each(|at| tree.renew(at));
+        let buckets: Vec<(u16, Hash)> = buckets.into_iter().collect();
+        for (at, hash) in tree.changed(&buckets) {
+            tree.put(at, hash);
+        }
         tree
     }
 
-    fn renew(&mut self, at: usize) {
-        if let (Some(left), Some(right)) = (self.nodes.get(2 * at), self.nodes.get(2 * at + 1)) {
-            let hash = node_hash(left, right);
-            if let Some(node) = self.nodes.get_mut(at) {
-                *node = hash;
-            }
+    fn put(&mut self, at: usize, hash: Hash) {
+        if let Some(node) = self.nodes.get_mut(at) {
+            *node = hash;
         }
+    }
+
+    /// The nodes that are others once these buckets have these leaf hashes, the root last.
+    fn changed(&self, buckets: &[(u16, Hash)]) -> BTreeMap<usize, Hash> {
+        let mut level: BTreeMap<usize, Hash> =
+            buckets.iter().map(|(number, hash)| (LEAVES + usize::from(*number), *hash)).collect();
+        let mut changed = BTreeMap::new();
+        loop {
+            let mut above = BTreeMap::new();
+            for at in level.keys().map(|at| at / 2).filter(|at| *at > 0) {
+                let child = |at: usize| level.get(&at).or_else(|| self.nodes.get(at));
+                if let (Some(left), Some(right)) = (child(2 * at), child(2 * at + 1)) {
+                    above.entry(at).or_insert_with(|| node_hash(left, right));
+                }
+            }
+            changed.append(&mut level);
+            if above.is_empty() {
+                return changed;
+            }
+            level = above;
+        }
+    }
+
+    /// The root of the tree once these buckets have these leaf hashes.
+    pub fn root_with(&self, buckets: &[(u16, Hash)]) -> Hash {
+        self.changed(buckets).get(&1).copied().unwrap_or_else(|| self.root())
+    }
+
+    /// The leaf hash of a bucket.
+    pub fn leaf(&self, number: u16) -> Hash {
+        self.nodes.get(LEAVES + usize::from(number)).copied().unwrap_or_else(|| leaf_hash(&[]))
     }
 
     /// The root.
@@ -142,19 +182,19 @@ impl HeadsTree {
 
     /// Sets the leaf hash of a bucket.
     pub fn set(&mut self, number: u16, hash: Hash) {
-        let mut at = usize::from(u16::MAX) + 1 + usize::from(number);
-        if let Some(node) = self.nodes.get_mut(at) {
-            *node = hash;
-        }
-        while at > 1 {
-            at /= 2;
-            self.renew(at);
+        self.set_all(&[(number, hash)]);
+    }
+
+    /// Sets the leaf hashes of buckets; each node above them is hashed once.
+    pub fn set_all(&mut self, buckets: &[(u16, Hash)]) {
+        for (at, hash) in self.changed(buckets) {
+            self.put(at, hash);
         }
     }
 
     /// The inclusion proof of a bucket: 16 hashes.
     pub fn proof(&self, number: u16) -> Vec<Hash> {
-        let mut at = usize::from(u16::MAX) + 1 + usize::from(number);
+        let mut at = LEAVES + usize::from(number);
         let mut proof = Vec::with_capacity(16);
         while at > 1 {
             proof.extend(self.nodes.get(at ^ 1));

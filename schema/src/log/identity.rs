@@ -246,6 +246,11 @@ impl IdentityChain {
         &self.envelopes
     }
 
+    /// The identities, from the first on.
+    pub fn identities(&self) -> &[LogIdentity] {
+        &self.identities
+    }
+
     /// The log's origin.
     pub fn origin(&self) -> &str {
         self.identities.first().map_or("", |first| &first.origin)

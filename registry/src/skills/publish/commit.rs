@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::wire::PublishAnswer;
-use skillpkg_schema::{Blake3Digest, Manifest, QualifiedName, Sha256Digest};
+use skillpkg_schema::{Blake3Digest, Manifest, Sha256Digest};
 use sqlx::SqliteConnection;
 
 use super::verify::Verified;
@@ -23,17 +23,17 @@ use crate::state::Registry;
 /// Commits a verified version whose objects are put.
 ///
 /// Everything that was decided before is decided again here, under the write lock: who may publish,
-/// which keys count, whether the version is there. When this answers, the version survives a crash;
-/// cut short, it is absent. Answers also with the names whose documents say something else than before.
+/// which keys count, whether the version is there. Cut short, it is absent; when this answers it is
+/// committed, and survives a crash of the machine once it is in the log. Answers also with the names whose documents say something else than before.
 pub(super) async fn commit(
     registry: &Registry,
     credential: &Arc<Credential>,
     verified: &Verified,
-) -> Answer<(PublishAnswer, Vec<QualifiedName>)> {
+) -> Answer<PublishAnswer> {
     let manifest = &verified.manifest;
     let name = &manifest.name;
     let (policy, popular) = super::popular(registry).await?;
-    let mut write = registry.data.database.write().await?;
+    let mut write = registry.data.database.write_behind().await?;
     may_publish(&mut write, &Caller::Account(Arc::clone(credential)), name).await?;
     let notice = if super::is_new(&mut write, name).await? {
         judgement::settle(&mut write, policy, &popular, credential, name).await?
@@ -51,10 +51,9 @@ pub(super) async fn commit(
         None => take_name(&mut write, registry, credential, manifest).await?,
     };
     if let Some(answer) = existing_of(&mut write, skill, verified).await? {
-        return Ok((answer, Vec::new()));
+        return Ok(answer);
     }
-    let (key_registered, mut changed) = check_keys(&mut write, credential, verified).await?;
-    changed.push(name.clone());
+    let key_registered = check_keys(&mut write, credential, verified).await?;
     let version = rows::insert_version(&mut write, credential, skill, verified).await?;
     deletion::revive(&mut write, skill).await?;
     let fresh = rows::insert_blobs(&mut write, version, manifest).await?;
@@ -72,8 +71,9 @@ pub(super) async fn commit(
     let log_index = events::record(&mut write, Some(credential.account_id), published).await?;
     store::still_there(registry, verified, fresh).await?;
     registry.at(Step::RowsWritten)?;
-    write.commit().await?;
-    let answer = PublishAnswer {
+    registry.log.commit_alone(write).await?;
+    registry.at(Step::Committed)?;
+    Ok(PublishAnswer {
         name: name.clone(),
         version: manifest.version.clone(),
         address,
@@ -86,8 +86,19 @@ pub(super) async fn commit(
         key_registered,
         findings: verified.findings.clone(),
         warnings: verified.warnings.iter().cloned().chain(notice).collect(),
-    };
-    Ok((answer, changed))
+    })
+}
+
+/// The answer with the proof that the version is in the log, once it is: from then on the version is
+/// visible, and has survived a crash.
+pub(super) async fn with_proof(
+    registry: &Registry,
+    mut answer: PublishAnswer,
+) -> Answer<PublishAnswer> {
+    if let Some(index) = answer.log_index {
+        answer.log_proof = Some(registry.log.proof_text(index).await?);
+    }
+    Ok(answer)
 }
 
 /// Takes a name that is not there for the account.
@@ -181,20 +192,19 @@ async fn existing_of(
 }
 
 /// Checks that the keys which signed still count; registers the account's first one, and keeps the
-/// proof of one that had none. Answers with the key that was registered, and the names whose
-/// documents name another account for it from now on.
+/// proof of one that had none. Answers with the key that was registered.
 async fn check_keys(
     write: &mut Write,
     credential: &Credential,
     verified: &Verified,
-) -> Answer<(Option<KeyId>, Vec<QualifiedName>)> {
+) -> Answer<Option<KeyId>> {
     let present = keys::of_account(&mut **write, credential.account_id).await?;
     let holder = credential.actor();
     if let Some(proven) = verified.proven.as_ref().filter(|_| verified.first && present.is_empty())
     {
         let id = proven.key.id();
         return match keys::add(write, holder, proven).await? {
-            Added::Registered(changed) => Ok((Some(id), changed)),
+            Added::Registered => Ok(Some(id)),
             Added::Taken => {
                 let detail = format!("the key {id} is registered by another account");
                 Err(Refusal::new(Code::KeyTaken, detail))
@@ -209,5 +219,5 @@ async fn check_keys(
     if let Some(proven) = &verified.proven {
         keys::prove(write, holder, proven).await?;
     }
-    Ok((None, Vec::new()))
+    Ok(None)
 }

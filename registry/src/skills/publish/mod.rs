@@ -27,7 +27,7 @@ use crate::names::{deletion, pace};
 use crate::problem::{Answer, Code, Refusal};
 use crate::state::Registry;
 
-/// A point in a publish at which a crash is of interest.
+/// A point in a publish, or in taking it into the log, at which a crash is of interest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Step {
     /// The archive is received.
@@ -40,19 +40,34 @@ pub enum Step {
     ArchivePut,
     /// Every row is written, none committed.
     RowsWritten,
-    /// The version is visible, and nobody was told.
+    /// The version is committed, and no checkpoint covers it.
     Committed,
+    /// The pending leaves are sealed, nothing of it committed.
+    Sealing,
+    /// The pending leaves are sealed.
+    Sealed,
+    /// The tiles of the sealed leaves are put.
+    TilesPut,
+    /// Their checkpoint is signed and written.
+    Signed,
+    /// The version is visible, and nobody was told.
+    Settled,
 }
 
 impl Step {
     /// Every step, in order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 11] = [
         Self::Received,
         Self::Verified,
         Self::FilesPut,
         Self::ArchivePut,
         Self::RowsWritten,
         Self::Committed,
+        Self::Sealing,
+        Self::Sealed,
+        Self::TilesPut,
+        Self::Signed,
+        Self::Settled,
     ];
 }
 
@@ -217,12 +232,9 @@ async fn put_and_commit(
 ) -> Answer<PublishAnswer> {
     store::put(registry, verified).await?;
     registry.at(Step::ArchivePut)?;
-    let (answer, changed) = commit::commit(registry, credential, verified).await?;
-    for name in &changed {
-        registry.documents.forget(name);
-    }
+    registry.log.ready()?;
+    let answer = commit::commit(registry, credential, verified).await?;
     registry.metrics.published.one();
-    registry.at(Step::Committed)?;
     Ok(answer)
 }
 
@@ -253,6 +265,7 @@ pub async fn publish(
             Some(answer) => answer,
             None => put_and_commit(&registry, &credential, &verified).await?,
         };
+        let answer = commit::with_proof(&registry, answer).await?;
         // Thousands of files are removed where it holds up nobody.
         tokio::task::spawn_blocking(move || drop(verified));
         Ok(answer)

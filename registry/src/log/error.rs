@@ -1,0 +1,127 @@
+//! Why the log is not opened or not written.
+
+use std::path::PathBuf;
+
+use skillpkg_schema::log::{
+    CheckpointError, EdgeError, EntriesError, HeadsError, IdentityError, NoteError, RecordError,
+    TilesError,
+};
+use skillpkg_schema::signature::KeyError;
+
+use crate::problem::Refusal;
+
+/// Why the log is not opened or not written.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The database is older than what was signed.
+    #[error(
+        "the log has signed {signed} leaves and the database knows {appended}: the database is an \
+         older copy. Restore one that is at least as new as `log/checkpoint`"
+    )]
+    OlderDatabase {
+        /// Leaves of the signed checkpoint.
+        signed: u64,
+        /// Leaves that the database has given an index.
+        appended: u64,
+    },
+    /// The tiles lead to another root than the one that was signed.
+    #[error("the tiles of {0} leaves lead to another root than the one that was signed for them")]
+    OtherRoot(u64),
+    /// A tile that is to be written is there with other bytes.
+    #[error(
+        "`{0}` is there with other bytes: tiles never change, so this is another log's, or damaged"
+    )]
+    OtherTile(String),
+    /// A tile that must be there is not.
+    #[error("`{0}` of the log is missing or cut short")]
+    MissingTile(String),
+    /// A leaf is outside the log.
+    #[error("leaf {0} is outside the log")]
+    Outside(u64),
+    /// The leaves that are pending are not those that follow.
+    #[error("leaf {0} is not among those that are pending")]
+    Gap(u64),
+    /// A row of the log's tables is none.
+    #[error("a row of `{0}` is none that this program writes")]
+    Row(&'static str),
+    /// There was a log, and its keys are gone.
+    #[error(
+        "there is a log of {0} leaves here, and `log/identities.json` is missing: restore the \
+         directory `log` with its keys"
+    )]
+    NoKeys(u64),
+    /// The log has another origin, for good.
+    #[error("the log's origin is `{found}` since its first start, and cannot become `{asked}`")]
+    OriginFixed {
+        /// What it is.
+        found: String,
+        /// What was asked for.
+        asked: String,
+    },
+    /// A file of the log's directory.
+    #[error("`{}`: {reason}", .path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Reading or writing a file failed.
+    #[error("`{}`: {source}", .path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A test ended it here.
+    #[error("ended at a step: {0}")]
+    Step(std::io::Error),
+    /// The database.
+    #[error("the database failed: {0}")]
+    Database(#[from] sqlx::Error),
+    /// The blob storage.
+    #[error("the blob storage failed: {0}")]
+    Blobs(#[from] object_store::Error),
+    /// A document could not be made.
+    #[error("a document could not be made: {0}")]
+    Document(String),
+    /// The identities.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// The checkpoint.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
+    /// A note or its key.
+    #[error(transparent)]
+    Note(#[from] NoteError),
+    /// A key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The edge of the tree.
+    #[error(transparent)]
+    Edge(#[from] EdgeError),
+    /// Tiles that a proof needs.
+    #[error(transparent)]
+    Tiles(#[from] TilesError),
+    /// A bundle of entries.
+    #[error(transparent)]
+    Entries(#[from] EntriesError),
+    /// A bucket of the heads tree.
+    #[error(transparent)]
+    Heads(#[from] HeadsError),
+    /// A record.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+}
+
+impl From<LogError> for Refusal {
+    fn from(error: LogError) -> Self {
+        match error {
+            LogError::Database(error) => error.into(),
+            LogError::Blobs(error) => error.into(),
+            LogError::Io { source, .. } | LogError::Step(source) => source.into(),
+            error => Self::internal(&error),
+        }
+    }
+}
