@@ -104,7 +104,7 @@ fn findings_are_written_and_read_again() {
     assert_eq!(serde_json::from_str::<Findings>(&text).unwrap(), findings);
     assert_eq!(
         text,
-        r#"{"told":[{"file":"SKILL.md","line":1,"column":1,"kind":"host-command","message":"a command that a host runs when it reads the skill","excerpt":"!`id`"},{"file":"SKILL.md","line":2,"column":2,"kind":"bidirectional","message":"marks that show text in another order than it is read in","excerpt":"a\\u{202e}b"}],"counts":{"bidirectional":1,"host-command":1},"unread":0}"#
+        r#"{"found":[{"file":"SKILL.md","line":1,"column":1,"kind":"host-command","message":"a command that a host runs when it reads the skill","excerpt":"!`id`"},{"file":"SKILL.md","line":2,"column":2,"kind":"bidirectional","message":"marks that show text in another order than it is read in","excerpt":"a\\u{202e}b"}],"counts":{"bidirectional":1,"host-command":1},"unread":0}"#
     );
 }
 

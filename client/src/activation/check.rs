@@ -9,7 +9,7 @@ use skillpkg_store::content::{Store, StoreError, TreeProblem, TreeProblemKind};
 
 use super::asked::prose_commands;
 use super::program::{self, ProgramError};
-use super::{Checked, FoundProgram, FoundRunner, requirement};
+use super::{Checked, FoundProgram, FoundRunner, found, requirement};
 use crate::runner::{RunnerSet, Script, SelectError};
 use crate::{Error, Kind, Settings};
 
@@ -41,6 +41,7 @@ pub fn check_with(
     let skill_file = SkillPath::skill_file().to_string();
     let prose_commands =
         prose_commands(store, manifest).ok_or_else(|| changed(manifest, &[skill_file]))?;
+    let findings = found::look(store, manifest)?;
     Ok(Checked {
         address: manifest.address(),
         manifest: manifest.clone(),
@@ -48,6 +49,7 @@ pub fn check_with(
         programs,
         runners: found,
         prose_commands,
+        findings,
         warnings,
         repaired,
     })

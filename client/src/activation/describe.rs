@@ -1,14 +1,18 @@
 //! What a skill runs, in full, for the person who approves it.
 
 use skillpkg_schema::diagnostic::escape_whole;
+use skillpkg_schema::finding::{Finding, Findings};
 
 use super::Checked;
 use super::asked::{allowed_tools, host_settings};
 use super::requirement::listed;
 
+/// Most findings that are told one by one to whoever approves.
+const MOST_FOUND: usize = 40;
+
 /// What a skill runs, in full, as lines of text for a person: each tool with its whole run line,
-/// each script with its runner and permission, each program with the path found, and what the host
-/// that reads it is asked for. Text from the skill is escaped.
+/// each script with its runner and permission, each program with the path found, what the host
+/// that reads it is asked for, and what is worth an eye in its files. Text from the skill is escaped.
 pub fn describe(checked: &Checked) -> Vec<String> {
     let manifest = &checked.manifest;
     let mut lines = vec![format!(
@@ -62,7 +66,29 @@ pub fn describe(checked: &Checked) -> Vec<String> {
     lines.extend(
         commands.map(|command| format!("  the prose has its host run: {}", escape_whole(command))),
     );
+    lines.extend(found(&checked.findings));
     lines.extend(checked.warnings.iter().map(|warning| format!("  warning: {warning}")));
+    lines
+}
+
+/// What is worth an eye in the files, each with its place; the rest by number.
+pub fn found(findings: &Findings) -> Vec<String> {
+    let mut told: Vec<&Finding> = findings.told().iter().collect();
+    // The gravest first: what stands further down is read less.
+    told.sort_by_key(|one| one.kind);
+    let mut lines: Vec<String> =
+        told.iter().take(MOST_FOUND).map(|one| format!("  found {one}")).collect();
+    let more = findings.total().saturating_sub(u32::try_from(lines.len()).unwrap_or(u32::MAX));
+    if more > 0 {
+        let counts: Vec<String> =
+            findings.counts().iter().map(|one| format!("{} {}", one.count, one.kind)).collect();
+        lines.push(format!("  found {more} more; in all: {}", counts.join(", ")));
+    }
+    if findings.unread() > 0 {
+        let files = if findings.unread() == 1 { "file is" } else { "files are" };
+        let unread = findings.unread();
+        lines.push(format!("  {unread} text {files} too long to be looked into whole"));
+    }
     lines
 }
 

@@ -3,6 +3,7 @@
 mod asked;
 mod check;
 mod describe;
+pub(crate) mod found;
 mod growth;
 pub mod program;
 mod requirement;
@@ -13,12 +14,13 @@ mod tests;
 pub(crate) use asked::host_settings;
 pub use asked::{host_requests, prose_commands};
 pub use check::{check, check_with, intact_tree, intact_tree_at};
-pub use describe::{describe, run_line};
+pub use describe::{describe, found as found_lines, run_line};
 pub use growth::{growth, prose_growth, widening};
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use skillpkg_schema::finding::Findings;
 use skillpkg_schema::{ContentAddress, Diagnostic, Manifest};
 
 /// A program that a skill needs, and where it was found.
@@ -54,6 +56,8 @@ pub struct Checked {
     pub runners: Vec<FoundRunner>,
     /// The commands in its prose that a host may run when it reads it.
     pub prose_commands: Vec<String>,
+    /// What is worth an eye in its files, found in this run.
+    pub findings: Findings,
     /// What is worth telling, though nothing is refused for it.
     pub warnings: Vec<Diagnostic>,
     /// Files of the tree that were not as they should be and were made whole again from the store,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use skillpkg_schema::Manifest;
+use skillpkg_schema::finding::Findings;
 use skillpkg_schema::manifest::Requires;
 
 use super::program::{ProgramError, find, on_path};
@@ -151,6 +152,7 @@ fn the_description_shows_everything_that_will_run() {
             FoundRunner { script: "tidy".to_owned(), runner: "process `sh`".to_owned() },
         ],
         prose_commands: Vec::new(),
+        findings: Findings::default(),
         warnings: Vec::new(),
         repaired: Vec::new(),
         manifest,
@@ -180,6 +182,7 @@ fn without_tools(metadata: &serde_json::Value, commands: &[&str]) -> Checked {
         programs: Vec::new(),
         runners: Vec::new(),
         prose_commands: commands.iter().map(|&command| command.to_owned()).collect(),
+        findings: Findings::default(),
         warnings: Vec::new(),
         repaired: Vec::new(),
         manifest,
@@ -279,6 +282,7 @@ fn text_of_a_skill_cannot_move_the_terminal() {
         programs: Vec::new(),
         runners: Vec::new(),
         prose_commands: vec!["\u{1b}]0;x\u{7}".to_owned()],
+        findings: Findings::default(),
         warnings: Vec::new(),
         repaired: Vec::new(),
         manifest,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use skillpkg::Error;
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::finding::{self, Findings};
 use skillpkg_schema::skill::{self, Dialect, Rules, Skill, SkillFile};
 use skillpkg_schema::{Diagnostic, Faults, QualifiedName, Severity, SkillName, SkillPath, Version};
 use skillpkg_store::pack::{PackOptions, Packing, chosen_files, version_missing};
@@ -31,6 +32,9 @@ struct Checked {
     name: Option<String>,
     ok: bool,
     diagnostics: Vec<Diagnostic>,
+    /// What is worth an eye in what would be packed; absent where nothing could be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    findings: Option<Findings>,
 }
 
 /// The answer; a failure has the shape of every failure beside its own.
@@ -69,9 +73,11 @@ fn check(directory: &Path, rules: Rules) -> Checked {
             Err(Diagnostic { hint, ..Diagnostic::error(&code, message) }.into())
         }
     };
+    let mut findings = None;
     let (name, diagnostics) = match skill {
         Err(faults) => (None, faults.into_diagnostics()),
         Ok(skill) => {
+            findings = found(directory, &skill.file);
             let mut told = match rules {
                 Rules::Compatible => with_missing(skill.warnings, unfound(directory, &skill.file)),
                 // What is packed is checked as it is packed.
@@ -88,7 +94,7 @@ fn check(directory: &Path, rules: Rules) -> Checked {
         }
     };
     let ok = diagnostics.iter().all(|one| one.severity != Severity::Error);
-    Checked { path, name, ok, diagnostics }
+    Checked { path, name, ok, diagnostics, findings }
 }
 
 /// What packing would say. The name and the version may be given when it is packed, and stand in
@@ -104,6 +110,13 @@ fn unfound(directory: &Path, file: &SkillFile) -> Vec<Diagnostic> {
     let Ok(chosen) = chosen_files(&tree, file) else { return Vec::new() };
     let is_packed = |path: &SkillPath| chosen.iter().any(|(chosen, _)| chosen == path);
     skill::run_files(file, &tree, &is_packed)
+}
+
+/// What is worth an eye in the files that would be packed, whatever else is wrong.
+fn found(directory: &Path, file: &SkillFile) -> Option<Findings> {
+    let tree = subject::open_directory(directory).ok()?;
+    let chosen = chosen_files(&tree, file).ok()?;
+    finding::find(&tree, chosen.iter().map(|(path, _)| path)).ok()
 }
 
 /// Options under which a skill is packed whatever its frontmatter says of name and version.

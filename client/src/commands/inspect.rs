@@ -4,10 +4,12 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use skillpkg::Error;
+use skillpkg::install::found_in;
+use skillpkg_schema::finding::Finder;
 use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
 use skillpkg_schema::manifest::FileEntry;
 use skillpkg_schema::skill::parse;
-use skillpkg_schema::{SkillName, Version};
+use skillpkg_schema::{SkillName, SkillPath, Version};
 use skillpkg_store::archive::Sink;
 use skillpkg_store::pack::{PackOptions, Packing};
 
@@ -33,6 +35,9 @@ pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error>
         Subject::Installed(snapshot) => {
             let mut inspection = Inspection::of(snapshot.manifest, &snapshot.skill_file)?;
             add_skill_file(&mut inspection, &snapshot.skill_file)?;
+            if let Some(address) = &inspection.address {
+                inspection.findings = found_in(&context.settings, address)?;
+            }
             inspection
         }
     };
@@ -61,29 +66,36 @@ fn of_directory(directory: &Path) -> Result<Inspection, Error> {
     }
     inspection.includes = skill.file.includes.unwrap_or_default();
     inspection.included = skill.included.iter().map(ToString::to_string).collect();
+    inspection.findings = Some(packing.findings().clone());
     inspection.warnings = packing.warnings().to_vec();
     Ok(inspection)
 }
 
 /// What an archive holds, every byte of it checked against its manifest.
 fn of_archive(path: &Path) -> Result<Inspection, Error> {
-    let mut skill_file = SkillFileAlone(Vec::new());
-    let read = packed::read(path, &mut skill_file)?;
-    let mut inspection = Inspection::of(read.manifest, &skill_file.0)?;
+    let mut looked = Looked { skill_file: Vec::new(), finder: Finder::new() };
+    let read = packed::read(path, &mut looked)?;
+    let Looked { skill_file, finder } = looked;
+    let mut inspection = Inspection::of(read.manifest, &skill_file)?;
     inspection.key_ids = Some(read.envelope.key_ids().collect());
-    add_skill_file(&mut inspection, &skill_file.0)?;
+    add_skill_file(&mut inspection, &skill_file)?;
+    inspection.findings = Some(finder.finish());
     Ok(inspection)
 }
 
-/// Keeps `SKILL.md` and lets the rest pass.
-struct SkillFileAlone(Vec<u8>);
+/// Keeps `SKILL.md`, and looks into every file.
+struct Looked {
+    skill_file: Vec<u8>,
+    finder: Finder,
+}
 
-impl Sink for SkillFileAlone {
+impl Sink for Looked {
     fn file(&mut self, entry: &FileEntry, content: &mut dyn Read) -> io::Result<()> {
-        if entry.path.as_str() == "SKILL.md" {
-            content.take(MAX_SKILL_FILE_BYTES + 1).read_to_end(&mut self.0)?;
+        if entry.path != SkillPath::skill_file() {
+            return self.finder.file(&entry.path, content);
         }
-        Ok(())
+        content.take(MAX_SKILL_FILE_BYTES + 1).read_to_end(&mut self.skill_file)?;
+        self.finder.file(&entry.path, &mut self.skill_file.as_slice())
     }
 }
 

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use skillpkg::Error;
-use skillpkg::activation::{host_requests, run_line};
+use skillpkg::activation::{found_lines, host_requests, run_line};
 use skillpkg_schema::diagnostic::{escape, escape_prose, escape_whole};
+use skillpkg_schema::finding::Findings;
 use skillpkg_schema::manifest::{FileEntry, Requires, ResourceEntry, ScriptEntry, ToolEntry};
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::skill::{Dialect, Program};
@@ -49,6 +50,9 @@ pub(crate) struct Inspection {
     /// The keys that are said to have signed it; absent where nothing is signed yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) key_ids: Option<Vec<KeyId>>,
+    /// What is worth an eye in its files; absent where they are not here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) findings: Option<Findings>,
     /// What is worth telling.
     pub(crate) warnings: Vec<Diagnostic>,
 }
@@ -97,6 +101,7 @@ impl Inspection {
             requires: manifest.requires,
             host_requests,
             key_ids: None,
+            findings: None,
             warnings: Vec::new(),
         })
     }
@@ -126,6 +131,8 @@ impl Inspection {
             let mode = if file.mode.bits() == 0o755 { "755" } else { "644" };
             format!("{mode} {:>9}  {}", file.size, file.path)
         });
+        let found = self.findings.as_ref().map(found_lines).unwrap_or_default();
+        section(&mut text, "Findings", &found, |line| line.trim_start().to_owned());
         text.truncate(text.trim_end().len());
         text
     }

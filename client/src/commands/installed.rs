@@ -5,6 +5,7 @@ use skillpkg::Error;
 use skillpkg::install::{Kept, Outcome, Report};
 use skillpkg::project::Source;
 use skillpkg::settings::registry_text;
+use skillpkg_schema::finding::Findings;
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 
 use crate::output::Output;
@@ -20,6 +21,8 @@ struct Installed<'a> {
     active: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<&'a Version>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    findings: Option<&'a Findings>,
 }
 
 /// One skill that is gone.
@@ -48,6 +51,7 @@ fn shape(outcome: &Outcome) -> Installed<'_> {
         paths: outcome.paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
         active: outcome.active,
         before: outcome.before.as_ref(),
+        findings: outcome.findings.as_ref(),
     }
 }
 

@@ -3,9 +3,11 @@
 use serde::Serialize;
 use skillpkg::Error;
 use skillpkg::install::{Revoked, list};
+use skillpkg_schema::finding::Findings;
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 
 use crate::commands::attendant::Terminal;
+use crate::commands::found::counted;
 use crate::commands::{installed, reach};
 use crate::context::Context;
 
@@ -31,6 +33,8 @@ struct Skill<'a> {
     missing: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     revoked: Option<&'a Revoked>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    findings: Option<&'a Findings>,
 }
 
 #[derive(Debug, Serialize)]
@@ -56,6 +60,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
             damaged: &one.damaged,
             missing: &one.missing,
             revoked: one.revoked.as_ref(),
+            findings: one.findings.as_ref().filter(|found| !found.is_empty()),
         })
         .collect();
     for skill in &skills {
@@ -97,6 +102,9 @@ fn line(skill: &Skill<'_>) -> String {
         }
         Some(_) => parts.push("its key was revoked: it is not to be trusted".to_owned()),
         None => {}
+    }
+    if let Some(findings) = skill.findings.filter(|found| found.total() > 0) {
+        parts.push(format!("found: {}", counted(&findings.counts())));
     }
     parts.join("  ")
 }

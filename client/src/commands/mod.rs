@@ -14,6 +14,7 @@ mod completions;
 mod contract;
 mod deactivate;
 mod exact_version;
+mod found;
 mod gc;
 mod init;
 mod input;

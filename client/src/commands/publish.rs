@@ -17,6 +17,7 @@ use skillpkg_schema::wire::PublishAnswer;
 use skillpkg_schema::{Diagnostic, Manifest};
 use skillpkg_store::archive::Sink;
 
+use crate::commands::found::counted;
 use crate::commands::packing::{self, ShownArchive};
 use crate::commands::rehearsal::{self, Outcome, Release};
 use crate::commands::signing::{opened, signing_keys};
@@ -177,6 +178,11 @@ fn tell(
 ) {
     let output = context.output;
     output.warn_all(&answer.warnings);
+    if !answer.findings.is_empty() {
+        let counts = counted(&answer.findings);
+        output
+            .talk(&format!("Whoever installs it is shown what was found in its files: {counts}."));
+    }
     if let Some(key) = &answer.key_registered {
         let whose = proof.map_or_else(String::new, |proof| {
             format!(" `{}` at the registry {}", escape(&proof.account), escape(&proof.registry))

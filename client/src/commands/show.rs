@@ -3,16 +3,18 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use skillpkg::install::{self, PickError};
+use skillpkg::install::{self, PickError, found_in};
 use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::finding::FindingCount;
 use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
 use skillpkg_schema::signature::{KeyId, PublicKey, verify_release};
 use skillpkg_schema::wire::{DeletedVersion, Document, VersionEntry};
 use skillpkg_schema::{Reference, Requirement, SkillPath};
 
+use crate::commands::found::counted;
 use crate::commands::inspection::Inspection;
 use crate::commands::{absent, inspect};
 use crate::context::Context;
@@ -49,6 +51,9 @@ struct Shown<'a> {
     versions: &'a [VersionEntry],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     deleted: &'a [DeletedVersion],
+    /// How much is worth an eye of each kind, as the registry says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finding_counts: Option<&'a [FindingCount]>,
     #[serde(flatten)]
     inspection: Inspection,
 }
@@ -91,6 +96,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     if let Some(bytes) = &skill_file {
         inspect::add_skill_file(&mut inspection, bytes)?;
     }
+    inspection.findings = found_in(&context.settings, &entry.address)?;
     let signers: Vec<Signer> = signed.into_iter().map(|key| signer(&document, key)).collect();
     let shown = Shown {
         registry: registry_text(registry.url()),
@@ -102,6 +108,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         signers,
         versions: &document.versions,
         deleted: &document.deleted,
+        finding_counts: entry.findings.as_deref(),
         inspection,
     };
     context.output.text(&text(&shown))?;
@@ -141,6 +148,11 @@ pub(crate) fn pick<'a>(
 
 fn text(shown: &Shown<'_>) -> String {
     let mut text = shown.inspection.text();
+    let counts = shown.finding_counts.unwrap_or_default();
+    if shown.inspection.findings.is_none() && !counts.is_empty() {
+        let counts = counted(counts);
+        let _ = write!(text, "\n\nFindings\n  {counts}; each is shown before it is installed");
+    }
     let _ = write!(text, "\n\nRegistry\n  {}", shown.registry);
     if shown.private {
         text.push_str(" (private)");

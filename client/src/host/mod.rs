@@ -31,7 +31,7 @@
 //! # });
 //! # std::fs::write(settings.project.join("skillpkg.lock"), lock.to_text())?;
 //! # let (name, version, address) = (manifest.name, manifest.version, store.snapshots()?[0]);
-//! # state.approve(&name, &version, &address, &Default::default())?;
+//! # state.approve(&name, &version, &address, &Default::default(), &Default::default())?;
 //! # let mut project = state.project(&settings.project)?;
 //! # let placed_as = name.name().clone();
 //! # project.active.push(Active { name, placed_as, version, address, key: None, programs: Default::default() });

@@ -7,7 +7,7 @@ use super::attend::{Approval, Attendant};
 use super::prepare::{Prepared, stored};
 use super::session::Session;
 use super::source::Job;
-use crate::activation::{Checked, describe, growth, prose_commands, prose_growth, widening};
+use crate::activation::{Checked, describe, found, growth, prose_commands, prose_growth, widening};
 use crate::project::Source;
 use crate::state::{Provenance, Signers};
 use crate::{Error, Kind};
@@ -101,14 +101,17 @@ fn added(
         Some(active) => Some(active),
         None => state.last_approved(registry, name)?.filter(is_same),
     };
-    let Some((approved, _)) = approved else { return Ok(None) };
-    let Some(Stored { manifest: approved, .. }) = stored(&session.store, &approved)? else {
+    let Some((address, _)) = approved else { return Ok(None) };
+    let Some(Stored { manifest: approved, .. }) = stored(&session.store, &address)? else {
         return Ok(None);
     };
     let Some(prose) = prose_commands(&session.store, &approved) else { return Ok(None) };
     let in_prose = prose_growth(&prose, &checked.prose_commands);
     let widens = !in_prose.is_empty() || !widening(&approved, prepared.manifest()).is_empty();
-    let told = growth(&approved, prepared.manifest()).into_iter().chain(in_prose).collect();
+    let before = found::known(&session.store, state, &address)?.unwrap_or_default();
+    let found = found::added(&before, &checked.findings);
+    let told =
+        growth(&approved, prepared.manifest()).into_iter().chain(in_prose).chain(found).collect();
     Ok(Some(Added { told, widens }))
 }
 

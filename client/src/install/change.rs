@@ -102,6 +102,7 @@ impl Change {
             paths: plan.placed.iter().map(|placed| placed.path.clone()).collect(),
             active: job.goal.visible,
             changed: before != Some(&locked) || !plan.steps.is_empty() || was_active != seen,
+            findings: prepared.checked.as_ref().map(|checked| checked.findings.clone()),
             locked: locked.clone(),
         };
         self.note(session, job, &locked)?;

@@ -1,5 +1,6 @@
 //! What a command wants a project to become.
 
+use skillpkg_schema::finding::Findings;
 use skillpkg_schema::{QualifiedName, Version};
 
 use crate::project::{Locked, Wanted};
@@ -55,6 +56,8 @@ pub struct Outcome {
     pub active: bool,
     /// Whether anything was changed for it.
     pub changed: bool,
+    /// What is worth an eye in its files; [`None`] where nobody looked in this run.
+    pub findings: Option<Findings>,
 }
 
 /// What became of a project.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::finding::Findings;
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 use skillpkg_store::content::Store;
@@ -18,6 +19,7 @@ use super::prepare::stored;
 use super::recover;
 use super::session::{Session, base_of, open_directory, root_of};
 use super::sync::{differences, unwanted};
+use crate::activation::found;
 use crate::agents::Reach;
 use crate::project::{Locked, Source};
 use crate::state::{Placed, Placement, Signers, State};
@@ -45,6 +47,8 @@ pub struct Listed {
     pub damaged: Vec<String>,
     /// That the key which signed it was revoked, where this machine has learnt so.
     pub revoked: Option<Revoked>,
+    /// What was worth an eye in its files when it was approved; [`None`] where nobody looked.
+    pub findings: Option<Findings>,
     /// Where nothing is and should be, escaped; `.` for a skill that was never brought here; sorted.
     pub missing: Vec<String>,
 }
@@ -139,6 +143,7 @@ pub fn list(
             modified: Vec::new(),
             damaged: Vec::new(),
             revoked: Revoked::of(&signers, locked),
+            findings: state.findings(&locked.address)?,
             missing: Vec::new(),
         };
         if let Some(store) = &store {
@@ -156,6 +161,17 @@ pub fn list(
         listed.push(one);
     }
     Ok(listed)
+}
+
+/// What is worth an eye in the files of a snapshot that is on this machine: what was found when it
+/// was approved, else what is found now; [`None`] where it is not here.
+pub fn found_in(settings: &Settings, address: &ContentAddress) -> Result<Option<Findings>, Error> {
+    let state = State::new(&settings.home);
+    // Where nothing was ever approved there may be no store yet, and none is made for a question.
+    if !state.is_approved(address)? {
+        return Ok(None);
+    }
+    found::known(&Store::open(&settings.home)?, &state, address)
 }
 
 /// Compares what was placed with what is there.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures_util::stream::{self, StreamExt as _};
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::finding::Findings;
 use skillpkg_schema::signature::KeyId;
 use tokio::sync::Semaphore;
 use url::Url;
@@ -384,8 +385,10 @@ fn approve(
             return Ok(());
         }
         let (name, registry) = (&one.manifest().name, job.registry());
+        let none = Findings::default();
+        let findings = one.checked.as_ref().map_or(&none, |checked| &checked.findings);
         let from = Provenance::new(registry, pinned_keys(signers, registry, one));
-        state.approve(name, &one.manifest().version, &one.address, &from)
+        state.approve(name, &one.manifest().version, &one.address, &from, findings)
     })?;
     approved.into_iter().collect()
 }

@@ -28,7 +28,7 @@ mod update;
 pub use add::{ARCHIVE_ENDING, Request, install};
 pub use attend::{Approval, Attendant, Progress};
 pub use goal::{Kept, Outcome, Report};
-pub use list::{Drift, Listed, Revoked, drift, list, settle};
+pub use list::{Drift, Listed, Revoked, drift, found_in, list, settle};
 pub use options::Options;
 pub use pick::{PickError, pick};
 pub use remove::{activate, deactivate, remove};

@@ -10,7 +10,7 @@ use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, Version};
 use skillpkg_store::content::{Ingested, Lease, Store, StoreError, Stored};
 
 use super::trust::{Candidate, vouching};
-use crate::activation::{self, Checked, prose_commands};
+use crate::activation::{self, Checked, found, prose_commands};
 use crate::policy::{Before, Policy, Skill, Violation, published, refuse};
 use crate::project::{ProjectArchive, Source};
 use crate::runner::RunnerSet;
@@ -145,7 +145,7 @@ pub(super) fn prepare(
     expected: &Expected,
     archive: Option<Archive>,
 ) -> Result<Prepared, Error> {
-    let Shared { settings, runners, store, lease, .. } = shared;
+    let Shared { settings, runners, store, lease, policy } = shared;
     let is_new = archive.is_some();
     let (held, address, digest) = if let Some(archive) = archive {
         let Ingested { address, manifest, envelope, archive } =
@@ -187,6 +187,8 @@ pub(super) fn prepare(
             store.materialise(lease, manifest)?;
             let checked = activation::check_with(store, manifest, settings, runners)?;
             repaired.clone_from(&checked.repaired);
+            found::admit(manifest, &checked.findings)?;
+            refuse(&policy.found(manifest, &checked.findings))?;
             Some(checked)
         }
         false => None,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::diagnostic::{escape, escape_whole};
-use skillpkg_schema::finding::Severity;
+use skillpkg_schema::finding::{Finding, Severity};
 use skillpkg_schema::signature::KeyId;
 use url::Url;
 
@@ -91,7 +91,7 @@ impl PolicyFile {
         self.runners(skill, runners, told);
         self.run_lines(skill, told);
         self.additions(skill, told);
-        self.findings(skill, told);
+        self.found(&skill.shown(), skill.findings, told);
     }
 
     fn signers(&self, skill: &Skill<'_>, told: &mut Vec<Violation>) {
@@ -241,11 +241,12 @@ impl PolicyFile {
         }
     }
 
-    fn findings(&self, skill: &Skill<'_>, told: &mut Vec<Violation>) {
-        for finding in skill.findings {
+    /// What is forbidden of what was found in a skill; `shown` is its name and version.
+    pub(super) fn found(&self, shown: &str, findings: &[Finding], told: &mut Vec<Violation>) {
+        for finding in findings {
             let rule = self.findings.get(&finding.kind);
             if let Some(rule) = rule.filter(|rule| rule.value == Severity::Refuse) {
-                let message = format!("{}: {finding}; `findings` refuses it", skill.shown());
+                let message = format!("{shown}: {finding}; `findings` refuses it");
                 told.push(Violation::new(Rule::Findings, &rule.place, message));
             }
         }

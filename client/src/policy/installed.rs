@@ -6,7 +6,7 @@ use skillpkg_schema::{ContentAddress, Manifest};
 use skillpkg_store::content::Store;
 
 use super::{Before, Policy, Skill, Violation, published};
-use crate::activation::prose_commands;
+use crate::activation::{found, prose_commands};
 use crate::project::Source;
 use crate::state::State;
 use crate::{Error, Settings, keys};
@@ -44,13 +44,16 @@ pub(crate) fn violations_of(
         _ => None,
     };
     let commands = if policy.reads_prose() { prose_commands(store, manifest) } else { None };
+    let findings =
+        if policy.rules_findings() { found::known(store, state, address)? } else { None };
+    let findings = findings.unwrap_or_default();
     let skill = Skill {
         manifest,
         from: source.into(),
         keys: &keys,
         published: when.as_deref().and_then(published),
         prose_commands: commands.as_deref().unwrap_or_default(),
-        findings: &[],
+        findings: findings.told(),
         before: Before::Nothing,
     };
     Ok(policy.violations(&skill, Timestamp::now()))

@@ -36,9 +36,9 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use serde::Serialize;
-use skillpkg_schema::finding::{FindingKind, Severity};
+use skillpkg_schema::finding::{FindingKind, Findings, Severity};
 use skillpkg_schema::wire::VersionEntry;
-use skillpkg_schema::{Faults, QualifiedName};
+use skillpkg_schema::{Faults, Manifest, QualifiedName};
 use url::Url;
 
 use crate::project::{PROJECT_FILE, ProjectDirectory};
@@ -157,6 +157,21 @@ impl Policy {
             }
         }
         gravest
+    }
+
+    /// What the policies forbid of what was found in a snapshot's files.
+    pub(crate) fn found(&self, manifest: &Manifest, findings: &Findings) -> Vec<Violation> {
+        let shown = format!("`{}@{}`", manifest.name, manifest.version);
+        let mut told = Vec::new();
+        for file in &self.files {
+            file.found(&shown, findings.told(), &mut told);
+        }
+        told
+    }
+
+    /// Whether it matters what is found in a skill's files.
+    pub(crate) fn rules_findings(&self) -> bool {
+        self.files.iter().any(|file| !file.findings.is_empty())
     }
 
     /// Whether anything of a skill is ruled.

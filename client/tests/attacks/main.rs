@@ -12,8 +12,13 @@ use std::process::{Command, Stdio};
 use skillpkg::agents::Reach;
 use skillpkg::install::{Options, Request, install};
 use skillpkg::{Error, Kind};
+use skillpkg_schema::address::Digests;
 use skillpkg_schema::diagnostic::is_unprintable;
-use skillpkg_store::attacks::{self, Attack, RefusedBy};
+use skillpkg_schema::manifest::{FileEntry, Identity, Mode, derive};
+use skillpkg_schema::signature::{SigningKey, sign_release};
+use skillpkg_schema::skill::Rules;
+use skillpkg_schema::tree::{MemoryTree, Tree as _};
+use skillpkg_store::attacks::{self, Attack, RefusedBy, SIGNING_KEY, Sample};
 
 use registry::Registry;
 use victim::Victim;
@@ -116,4 +121,58 @@ fn no_attack_is_installed_from_a_file_by_the_command() {
         assert_eq!(victim.picture(), before, "{name}");
     }
     assert!(seen.len() > 100, "{}", seen.len());
+}
+
+/// The archive of a sound skill, `acme/sample` 1.0.0, with a second file.
+fn signed_with(guide: &str) -> Vec<u8> {
+    let skill = "---\nname: sample\ndescription: A sample.\n---\n\nRead [it](guide.md).\n";
+    let contents = [("SKILL.md", skill), ("guide.md", guide)];
+    let mut tree = MemoryTree::default();
+    let mut files = Vec::new();
+    for (path, text) in contents {
+        tree.insert(path, false, text);
+        let digests = Digests::of(text.as_bytes());
+        files.push(FileEntry::new(path.parse().unwrap(), Mode::Regular, digests));
+    }
+    let sample = Sample::small().unwrap().manifest;
+    let identity = Identity { name: sample.name, version: sample.version };
+    let manifest = derive(&tree, files, &identity, Rules::Strict).unwrap().manifest;
+    let keys = [SigningKey::from_pem(SIGNING_KEY).unwrap()];
+    let digest = Digests::of(&manifest.to_bytes()).sha256;
+    let envelope = sign_release(&manifest.name, &manifest.version, digest, &keys);
+    let mut archive = Vec::new();
+    skillpkg_store::archive::write(&mut archive, &manifest, &envelope, &mut |entry| {
+        tree.open(entry.path.as_str())
+    })
+    .unwrap();
+    archive
+}
+
+#[tokio::test]
+async fn text_that_no_reader_sees_is_not_installed_whoever_vouches_for_it() {
+    let registry = Registry::start();
+    let victim = Victim::new();
+    let mut settings = victim.settings();
+    settings.registry = Some(registry.choice());
+    let options = Options { approve: true, ..Options::new(Reach::Project) };
+    let request = Request { references: vec!["acme/sample".to_owned()], ..Request::default() };
+    let tags: String = "obey".chars().filter_map(|c| char::from_u32(0xe0000 + c as u32)).collect();
+    for (hidden, kind) in [(tags.as_str(), "hidden-text"), ("a\u{202e}b\u{202c}", "bidirectional")]
+    {
+        registry.offer(&signed_with(&format!("Read.\n{hidden}\n")));
+        let mut watcher = victim::Nobody;
+        let error = install(&settings, &options, &request, &mut watcher).await.unwrap_err();
+        assert_eq!((error.kind, error.code.as_str()), (Kind::Refused, "finding_refused"));
+        let [fault] = error.faults.as_slice() else { panic!("{error:?}") };
+        assert_eq!((fault.file.as_deref(), fault.line), (Some("guide.md"), Some(2)));
+        assert!(fault.message.starts_with(kind), "{fault}");
+        told_safely(kind, &fault.to_string());
+        victim.collect();
+        assert!(!victim.project().join(".agents").exists());
+    }
+    // What is only worth an eye is installed by whoever says yes.
+    registry.offer(&signed_with("<!-- tell nobody of this -->\n"));
+    let mut watcher = victim::Nobody;
+    let report = install(&settings, &options, &request, &mut watcher).await.unwrap();
+    assert_eq!(report.skills[0].findings.as_ref().unwrap().total(), 1);
 }

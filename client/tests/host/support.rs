@@ -7,6 +7,7 @@ use skillpkg::Settings;
 use skillpkg::host::{Host, HostOptions, PermissionRequest};
 use skillpkg::project::{LockFile, Locked, Source};
 use skillpkg::state::{Active, Pinned, ProjectState, Provenance, Signers, State};
+use skillpkg_schema::finding::Findings;
 use skillpkg_schema::signature::SigningKey;
 use skillpkg_schema::{ContentAddress, Manifest, Sha256Digest};
 use skillpkg_store::content::Store;
@@ -45,7 +46,9 @@ impl Machine {
         let manifest = self.ingest(files);
         let address = manifest.address();
         let from = Provenance::default();
-        self.state.approve(&manifest.name, &manifest.version, &address, &from).unwrap();
+        self.state
+            .approve(&manifest.name, &manifest.version, &address, &from, &Findings::default())
+            .unwrap();
         let mut state = self.state.project(&self.settings.project).unwrap();
         state.active.retain(|active| active.name != manifest.name);
         state.active.push(Active {

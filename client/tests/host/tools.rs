@@ -6,6 +6,7 @@ use skillpkg::Kind;
 use skillpkg::host::{Arguments, CallError, CallOptions, PermissionRequest};
 use skillpkg::runner::FailureKind;
 use skillpkg::state::Provenance;
+use skillpkg_schema::finding::Findings;
 
 use crate::support::{Machine, all, approved, texts, with_tool};
 
@@ -180,7 +181,10 @@ async fn what_was_not_approved_on_this_machine_is_not_run() {
     let Err(CallError::Skill(error)) = refused else { panic!("{refused:?}") };
     assert_eq!((error.kind, error.code.as_str()), (Kind::Refused, "approval_required"));
     let (name, version, address) = (&manifest.name, &manifest.version, manifest.address());
-    machine.state.approve(name, version, &address, &Provenance::default()).unwrap();
+    machine
+        .state
+        .approve(name, version, &address, &Provenance::default(), &Findings::default())
+        .unwrap();
     machine.host().call("waitlist", "access", &words(&["user=x"]), &all).await.unwrap();
 }
 

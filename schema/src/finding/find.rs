@@ -1,6 +1,6 @@
 //! All findings of a skill.
 
-use std::io::{self, Read as _};
+use std::io::{self, Read};
 
 use super::findings::{Findings, Sink};
 use super::kind::FindingKind;
@@ -29,20 +29,46 @@ pub fn find<'p>(
     tree: &dyn Tree,
     files: impl IntoIterator<Item = &'p SkillPath>,
 ) -> io::Result<Findings> {
-    let mut findings = Findings::default();
-    let mut room = MAX_ALL_BYTES;
+    let mut finder = Finder::new();
     for path in files {
-        let Some(Entry::File { .. }) = tree.entry(path.as_str())? else { continue };
-        let most = (MAX_BYTES as u64 + 1).min(room);
-        let mut bytes = Vec::new();
-        tree.open(path.as_str())?.take(most).read_to_end(&mut bytes)?;
-        room -= bytes.len() as u64;
-        let is_whole = bytes.len() <= MAX_BYTES && room > 0;
-        bytes.truncate(MAX_BYTES);
-        in_file(path, &bytes, is_whole, &mut findings);
+        if let Some(Entry::File { .. }) = tree.entry(path.as_str())? {
+            finder.file(path, &mut *tree.open(path.as_str())?)?;
+        }
     }
-    findings.sort();
-    Ok(findings)
+    Ok(finder.finish())
+}
+
+/// What [`find`] does, for whoever is given the files one after the other.
+#[derive(Debug)]
+pub struct Finder {
+    findings: Findings,
+    room: u64,
+}
+
+impl Finder {
+    /// One that has seen no file.
+    #[expect(clippy::new_without_default, reason = "there is nothing that it would stand in for")]
+    pub fn new() -> Self {
+        Self { findings: Findings::default(), room: MAX_ALL_BYTES }
+    }
+
+    /// Looks into a file; reads no more of it than its first MiB.
+    pub fn file(&mut self, path: &SkillPath, content: &mut dyn Read) -> io::Result<()> {
+        let most = (MAX_BYTES as u64 + 1).min(self.room);
+        let mut bytes = Vec::new();
+        content.take(most).read_to_end(&mut bytes)?;
+        self.room -= bytes.len() as u64;
+        let is_whole = bytes.len() <= MAX_BYTES && self.room > 0;
+        bytes.truncate(MAX_BYTES);
+        in_file(path, &bytes, is_whole, &mut self.findings);
+        Ok(())
+    }
+
+    /// Everything that was found.
+    pub fn finish(mut self) -> Findings {
+        self.findings.sort();
+        self.findings
+    }
 }
 
 fn in_file(path: &SkillPath, bytes: &[u8], is_whole: bool, findings: &mut Findings) {

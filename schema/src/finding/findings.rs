@@ -20,6 +20,7 @@ const MOST_OF_FILE: u32 = 20;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Findings {
     /// By file and place.
+    #[serde(rename = "found")]
     told: Vec<Finding>,
     /// Of every kind that there is one of, those that are not told among them.
     counts: BTreeMap<FindingKind, u32>,

@@ -19,7 +19,7 @@ mod style;
 mod text;
 mod words;
 
-pub use find::find;
+pub use find::{Finder, find};
 pub use findings::Findings;
 pub use host::commands as host_commands;
 pub use kind::{FindingKind, UnknownKind};

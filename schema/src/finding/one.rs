@@ -28,6 +28,17 @@ pub struct Finding {
     pub excerpt: Option<String>,
 }
 
+impl Finding {
+    /// Of what kind it is, what it is and what stands there, in one line, without its place.
+    pub fn phrase(&self) -> String {
+        let phrase = format!("{}: {}", self.kind, escape(&self.message));
+        match &self.excerpt {
+            Some(excerpt) => format!("{phrase}: `{}`", escape(excerpt)),
+            None => phrase,
+        }
+    }
+}
+
 impl fmt::Display for Finding {
     /// `kind: file:line:column: message: excerpt`, in one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

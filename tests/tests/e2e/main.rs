@@ -7,6 +7,7 @@ mod accounts;
 mod calls;
 mod documents;
 mod files;
+mod findings;
 mod install;
 mod interrupted;
 mod keys;
