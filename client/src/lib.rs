@@ -8,7 +8,6 @@ pub mod agents;
 pub mod audit;
 pub mod credentials;
 pub mod error;
-mod findings;
 pub mod host;
 pub mod install;
 pub mod keys;
@@ -24,6 +23,7 @@ mod revocation;
 pub mod runner;
 pub mod settings;
 pub mod state;
+mod text_faults;
 pub mod verification;
 
 pub use error::{Error, Kind};

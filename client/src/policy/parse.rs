@@ -18,8 +18,8 @@ use super::file::{FILES, NewExecutables, Origin, PolicyFile, Witnesses};
 use super::place::{Place, Placed};
 use super::rule::Rule;
 use super::sources::Whose;
-use crate::findings::Findings;
 use crate::settings::registry_url;
+use crate::text_faults::TextFaults;
 
 /// The scope of names without one.
 const NO_SCOPE: &str = "_";
@@ -54,7 +54,7 @@ pub(super) fn policy_of_project(text: &str, file: &str) -> Result<Option<PolicyF
         other => {
             let message = format!("`policy` is of type {}; expected a table", other.type_str());
             let fault = Diagnostic::error("policy_invalid", message);
-            Err(Findings::new(text, file).placed(fault, value.span().start).into())
+            Err(TextFaults::new(text, file).placed(fault, value.span().start).into())
         }
     }
 }
@@ -64,18 +64,18 @@ fn table<'t>(text: &'t str, file: &str) -> Result<DeTable<'t>, Faults> {
         let message = format!("this is not TOML: {}", escape(error.message().trim()));
         let fault = Diagnostic::error("policy_invalid", message);
         let start = error.span().map_or(0, |span| span.start);
-        Findings::new(text, file).placed(fault, start).into()
+        TextFaults::new(text, file).placed(fault, start).into()
     })
 }
 
 fn read(text: &str, file: &str, whose: Whose, table: &DeTable<'_>) -> Result<PolicyFile, Faults> {
-    let mut reader = Reader { findings: Findings::new(text, file), file: Arc::from(file) };
+    let mut reader = Reader { faults: TextFaults::new(text, file), file: Arc::from(file) };
     let policy = reader.policy(whose, table);
-    reader.findings.finish(policy).map(|(policy, _)| policy)
+    reader.faults.finish(policy).map(|(policy, _)| policy)
 }
 
 struct Reader<'a> {
-    findings: Findings<'a>,
+    faults: TextFaults<'a>,
     file: Arc<str>,
 }
 
@@ -332,11 +332,11 @@ impl Reader<'_> {
     fn fault(&mut self, start: usize, message: impl Into<String>, hint: Option<&str>) {
         let mut fault = Diagnostic::error("policy_invalid", message);
         fault.hint = hint.map(str::to_owned);
-        self.findings.add(self.findings.placed(fault, start));
+        self.faults.add(self.faults.placed(fault, start));
     }
 
     fn place(&self, start: usize) -> Place {
-        let placed = self.findings.placed(Diagnostic::error("", ""), start);
+        let placed = self.faults.placed(Diagnostic::error("", ""), start);
         Place { file: Arc::clone(&self.file), line: placed.line.unwrap_or(1) }
     }
 }

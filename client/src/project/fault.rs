@@ -8,14 +8,14 @@ use skillpkg_schema::{Diagnostic, Faults};
 use toml::de::{DeTable, DeValue};
 
 use super::conflict::first_mark;
-use crate::findings::Findings;
+use crate::text_faults::TextFaults;
 
 /// One of the two files while it is read: its text, its name, and what is wrong with it.
 pub(super) struct Reading<'a> {
     text: &'a str,
     file: &'a str,
     code: &'static str,
-    findings: Findings<'a>,
+    faults: TextFaults<'a>,
 }
 
 /// A key or a value and where it stands.
@@ -24,7 +24,7 @@ pub(super) type Span = Range<usize>;
 impl<'a> Reading<'a> {
     /// Starts on `text` of the file called `file`; faults without a code of their own get `code`.
     pub(super) fn new(text: &'a str, file: &'a str, code: &'static str) -> Self {
-        Self { text, file, code, findings: Findings::new(text, file) }
+        Self { text, file, code, faults: TextFaults::new(text, file) }
     }
 
     /// The whole file as a table, or why it is none. `solution` is what solves a merge conflict.
@@ -70,7 +70,7 @@ impl<'a> Reading<'a> {
     ) {
         let mut fault = self.placed(Diagnostic::error(code, message), span);
         fault.hint = hint;
-        self.findings.add(fault);
+        self.faults.add(fault);
     }
 
     /// A key that nobody reads: a fault where it is near to one of those that are read, since then
@@ -84,7 +84,7 @@ impl<'a> Reading<'a> {
         }
         let message = format!("`{shown}` is not known here and is left alone");
         let warning = self.placed(Diagnostic::warning("unknown_key", message), span);
-        self.findings.add(warning);
+        self.faults.add(warning);
     }
 
     /// A text, or a fault that names what it should be.
@@ -119,11 +119,11 @@ impl<'a> Reading<'a> {
 
     /// The value with the warnings, unless a fault was added.
     pub(super) fn finish<T>(self, value: T) -> Result<(T, Vec<Diagnostic>), Faults> {
-        self.findings.finish(value)
+        self.faults.finish(value)
     }
 
     fn placed(&self, diagnostic: Diagnostic, span: Span) -> Diagnostic {
-        self.findings.placed(diagnostic, span.start)
+        self.faults.placed(diagnostic, span.start)
     }
 }
 

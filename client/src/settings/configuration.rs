@@ -10,7 +10,7 @@ use url::Url;
 
 use super::AgentDirectories;
 use super::choice::{UrlOf, url_of};
-use crate::findings::Findings;
+use crate::text_faults::TextFaults;
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,9 +55,9 @@ pub enum ConfiguredRunner {
 /// with a later version.
 pub fn parse(text: &str, file: &str) -> Result<(Configuration, Vec<Diagnostic>), Faults> {
     let root = DeTable::parse(text).map_err(|error| syntax_fault(text, file, &error))?;
-    let mut reader = Reader { findings: Findings::new(text, file) };
+    let mut reader = Reader { faults: TextFaults::new(text, file) };
     let configuration = reader.configuration(root.get_ref());
-    reader.findings.finish(configuration)
+    reader.faults.finish(configuration)
 }
 
 /// The fault of a text that is no TOML.
@@ -82,7 +82,7 @@ pub(super) fn place(text: &str, offset: usize) -> (usize, usize) {
 }
 
 struct Reader<'a> {
-    findings: Findings<'a>,
+    faults: TextFaults<'a>,
 }
 
 type Value<'a> = Spanned<DeValue<'a>>;
@@ -228,7 +228,7 @@ impl Reader<'_> {
 
     fn error(&mut self, code: &str, value: &Value<'_>, message: String) {
         let error = Diagnostic::error(code, message);
-        self.findings.add(self.findings.placed(error, value.span().start));
+        self.faults.add(self.faults.placed(error, value.span().start));
     }
 
     /// That a table has none of `missing`, with the key in it that is near to one: where something
@@ -249,7 +249,7 @@ impl Reader<'_> {
             let hint = format!("`{}` stands there: did you mean `{near}`?", escape(key));
             error = error.with_hint(hint);
         }
-        self.findings.add(self.findings.placed(error, value.span().start));
+        self.faults.add(self.faults.placed(error, value.span().start));
     }
 
     /// Warns of each key that is none of `known`.
@@ -266,8 +266,8 @@ impl Reader<'_> {
                 None => format!("known are `{}`", known.join("`, `")),
             };
             let warning = Diagnostic::warning("configuration_unknown_key", message);
-            let warning = self.findings.placed(warning.with_hint(hint), key.span().start);
-            self.findings.add(warning);
+            let warning = self.faults.placed(warning.with_hint(hint), key.span().start);
+            self.faults.add(warning);
         }
     }
 }

@@ -4,12 +4,12 @@
 use skillpkg_schema::diagnostic::Severity;
 use skillpkg_schema::{Diagnostic, Faults};
 
-/// Most findings that are told one by one.
+/// Most faults that are told one by one.
 const MOST: usize = 100;
 
-/// The findings in one text.
+/// What is wrong with one text.
 #[derive(Debug)]
-pub(crate) struct Findings<'a> {
+pub(crate) struct TextFaults<'a> {
     text: &'a str,
     file: &'a str,
     /// Where each line but the first starts.
@@ -21,29 +21,29 @@ pub(crate) struct Findings<'a> {
     more_refuse: bool,
 }
 
-impl<'a> Findings<'a> {
+impl<'a> TextFaults<'a> {
     /// None yet, in the text of a file that messages call `file`.
     pub(crate) fn new(text: &'a str, file: &'a str) -> Self {
         let lines = text.match_indices('\n').map(|(end, _)| end + 1).collect();
         Self { text, file, lines, told: Vec::new(), more: 0, more_refuse: false }
     }
 
-    /// The finding with its file, and the line and the column of a byte of the text.
-    pub(crate) fn placed(&self, finding: Diagnostic, offset: usize) -> Diagnostic {
+    /// The fault with its file, and the line and the column of a byte of the text.
+    pub(crate) fn placed(&self, fault: Diagnostic, offset: usize) -> Diagnostic {
         let offset = offset.min(self.text.len());
         let line = self.lines.partition_point(|start| *start <= offset);
         let start = line.checked_sub(1).and_then(|one| self.lines.get(one)).copied().unwrap_or(0);
         let before = self.text.get(start..offset).unwrap_or_default();
-        finding.in_file(self.file).at_line(line + 1).at_column(before.chars().count() + 1)
+        fault.in_file(self.file).at_line(line + 1).at_column(before.chars().count() + 1)
     }
 
     /// Adds one.
-    pub(crate) fn add(&mut self, finding: Diagnostic) {
+    pub(crate) fn add(&mut self, fault: Diagnostic) {
         if self.told.len() < MOST {
-            self.told.push(finding);
+            self.told.push(fault);
         } else {
             self.more += 1;
-            self.more_refuse |= finding.severity == Severity::Error;
+            self.more_refuse |= fault.severity == Severity::Error;
         }
     }
 
@@ -77,7 +77,7 @@ mod tests {
             let before = &text[..offset];
             let line = before.matches('\n').count() + 1;
             let column = before.rsplit('\n').next().unwrap().chars().count() + 1;
-            let placed = Findings::new(&text, "f").placed(Diagnostic::error("x", "x"), offset);
+            let placed = TextFaults::new(&text, "f").placed(Diagnostic::error("x", "x"), offset);
             let found = (placed.line.unwrap() as usize, placed.column.unwrap() as usize);
             prop_assert_eq!(found, (line, column));
         }
@@ -86,15 +86,15 @@ mod tests {
     #[test]
     fn a_hundred_are_told_and_what_refuses_among_the_rest_refuses() {
         for (last, refuses) in [("error", true), ("warning", false)] {
-            let mut findings = Findings::new("", "f");
+            let mut faults = TextFaults::new("", "f");
             for _ in 0..149 {
-                findings.add(Diagnostic::warning("x", "x"));
+                faults.add(Diagnostic::warning("x", "x"));
             }
-            findings.add(match last {
+            faults.add(match last {
                 "error" => Diagnostic::error("x", "x"),
                 _ => Diagnostic::warning("x", "x"),
             });
-            let told = match findings.finish(()) {
+            let told = match faults.finish(()) {
                 Ok(((), warnings)) if !refuses => warnings,
                 Err(faults) if refuses => faults.into_diagnostics(),
                 other => panic!("{other:?}"),
