@@ -69,6 +69,8 @@ pub const TABLE: &[Row] = &[
     row(Method::HEAD, "/v1/archives/{digest}", Need::Read),
     row(Method::GET, "/v1/blobs/{address}", Need::Read),
     row(Method::HEAD, "/v1/blobs/{address}", Need::Read),
+    row(Method::GET, "/relayed/log/checkpoint", Need::Nothing),
+    row(Method::GET, "/relayed/log/tile/{*path}", Need::Nothing),
     row(Method::PUT, "/v1/skills/{scope}/{name}/{version}", Need::Publish),
     row(Method::POST, "/v1/skills/{scope}/{name}/{version}/yank", Need::Yank),
     row(Method::POST, "/v1/skills/{scope}/{name}/{version}/unyank", Need::Yank),

@@ -121,6 +121,7 @@ const SCHEMA: &[(i64, &str, &str)] = &[
     (3, "findings", include_str!("../../migrations/sqlite/0003_findings.sql")),
     (4, "names", include_str!("../../migrations/sqlite/0004_names.sql")),
     (5, "owners", include_str!("../../migrations/sqlite/0005_owners.sql")),
+    (6, "mirror", include_str!("../../migrations/sqlite/0006_mirror.sql")),
 ];
 
 fn migrations() -> Vec<Migration> {

@@ -21,6 +21,7 @@ pub mod grant;
 pub mod identity;
 pub mod log;
 pub mod metrics;
+pub mod mirror;
 pub mod names;
 pub mod problem;
 pub mod random;

@@ -85,6 +85,8 @@ codes! {
     VersionDeleted = "version_deleted", CONFLICT, "The version was deleted";
     /// The name was deleted, and is given to nobody else yet.
     NameDeleted = "name_deleted", CONFLICT, "The name was deleted";
+    /// A name that is another registry's, which this one mirrors.
+    Mirrored = "mirrored", CONFLICT, "The name is another registry's";
     /// A key that is registered already.
     KeyTaken = "key_taken", CONFLICT, "The key is registered";
     /// The last owner.
@@ -111,8 +113,12 @@ codes! {
     RateLimited = "rate_limited", TOO_MANY_REQUESTS, "Too many requests";
     /// A fault of the registry's own.
     Internal = "internal", INTERNAL_SERVER_ERROR, "The registry failed";
+    /// What the mirrored registry says is not believed.
+    UpstreamRefused = "upstream_refused", BAD_GATEWAY, "The mirrored registry is not believed";
     /// Busy, stopping, or its storage does not answer.
     Unavailable = "unavailable", SERVICE_UNAVAILABLE, "The registry cannot answer now";
+    /// A request that has come through this mirror before.
+    MirrorLoop = "mirror_loop", LOOP_DETECTED, "The mirrors ask each other";
 }
 
 /// A request that is not done.
@@ -176,7 +182,7 @@ impl Refusal {
         Self { content_range, ..Self::new(Code::RangeNotSatisfiable, detail) }
     }
 
-    fn caused_by(mut self, cause: &dyn std::fmt::Display) -> Self {
+    pub(crate) fn caused_by(mut self, cause: &dyn std::fmt::Display) -> Self {
         self.cause = Some(cause.to_string());
         self
     }

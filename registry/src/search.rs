@@ -6,9 +6,10 @@ use skillpkg_schema::wire::{SearchAnswer, SearchHit};
 use skillpkg_schema::{QualifiedName, SkillName};
 
 use crate::auth::Caller;
-use crate::database::Database;
 use crate::documents::stored;
+use crate::mirror::Mirror;
 use crate::problem::{Answer, Code, Refusal};
+use crate::state::Registry;
 
 /// Longest query, in characters.
 const MAX_QUERY: usize = 256;
@@ -24,12 +25,13 @@ pub const MAX_LIMIT: u32 = 100;
 /// names before longer ones. That depends on nothing but the skill itself: how rare a word is among
 /// all skills, which ranks better, would tell what is in those that the caller may not read.
 pub async fn search(
-    database: &Database,
+    registry: &Registry,
     caller: &Caller,
     text: &str,
     limit: u32,
     offset: u32,
 ) -> Answer<SearchAnswer> {
+    let database = &registry.data.database;
     if text.chars().count() > MAX_QUERY {
         let detail = format!("a search is at most {MAX_QUERY} characters long");
         return Err(Refusal::new(Code::InvalidRequest, detail));
@@ -69,8 +71,30 @@ pub async fn search(
                 serde_json::from_str(&capabilities).map_err(|error| Refusal::internal(&error))?;
             Ok(SearchHit { name, version: stored(&version)?, description, capabilities })
         })
-        .collect::<Answer<_>>()?;
-    Ok(SearchAnswer { skills, total: total.unsigned_abs() })
+        .collect::<Answer<Vec<SearchHit>>>()?;
+    let total = total.unsigned_abs();
+    let answer = SearchAnswer { skills, total };
+    match &registry.mirror {
+        Some(mirror) => with_mirrored(mirror, answer, &pattern, limit.min(MAX_LIMIT), offset).await,
+        None => Ok(answer),
+    }
+}
+
+/// Behind this registry's own skills, those that it holds of another's.
+async fn with_mirrored(
+    mirror: &Mirror,
+    mut answer: SearchAnswer,
+    pattern: &str,
+    limit: u32,
+    offset: u32,
+) -> Answer<SearchAnswer> {
+    let found = u32::try_from(answer.skills.len()).unwrap_or(limit);
+    let own = u32::try_from(answer.total).unwrap_or(u32::MAX);
+    let left = limit.saturating_sub(found);
+    let (more, total) = mirror.search(pattern, left, offset.saturating_sub(own)).await?;
+    answer.skills.extend(more);
+    answer.total += total;
+    Ok(answer)
 }
 
 macro_rules! readable {

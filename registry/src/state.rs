@@ -16,6 +16,7 @@ use crate::documents::DocumentCache;
 use crate::downloads::Downloads;
 use crate::log::{Log, LogError, Progress};
 use crate::metrics::Metrics;
+use crate::mirror::Mirror;
 use crate::names::judgement::Confusable;
 use crate::names::popular::Popular;
 use crate::problem::{Answer, Refusal};
@@ -131,6 +132,8 @@ pub struct Inner {
     /// The transparency log.
     pub log: Arc<Log>,
     sequencer: Mutex<Option<Running>>,
+    /// The registry that this one mirrors, where it mirrors one.
+    pub mirror: Option<Mirror>,
     uploads: Arc<Semaphore>,
     /// Of the accounts that upload or wait to.
     account_uploads: Mutex<HashMap<i64, Arc<Semaphore>>>,
@@ -151,6 +154,15 @@ impl Registry {
     ///
     /// A task takes what is pending into the log until [`Registry::close`].
     pub async fn open(data: Data, options: Options) -> Result<Self, LogError> {
+        Self::open_mirroring(data, options, None).await
+    }
+
+    /// The same, which mirrors another registry beside.
+    pub async fn open_mirroring(
+        data: Data,
+        options: Options,
+        mirror: Option<Mirror>,
+    ) -> Result<Self, LogError> {
         let database = &data.database;
         let metrics = Arc::<Metrics>::default();
         let popular = Popular::new(options.popular_names.clone(), options.popular_fresh_for);
@@ -184,6 +196,7 @@ impl Registry {
             uploads: Arc::new(Semaphore::new(options.uploads)),
             account_uploads: Mutex::default(),
             verifications: Arc::new(Semaphore::new(options.verifications)),
+            mirror,
             data,
             options,
         })))

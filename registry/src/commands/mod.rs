@@ -1,6 +1,7 @@
 //! The commands of an operator.
 
 mod gc;
+mod mirror;
 mod name;
 mod output;
 mod scope;
@@ -90,6 +91,9 @@ enum Failure {
     /// `verify` and `gc`.
     #[error(transparent)]
     Upkeep(#[from] UpkeepError),
+    /// The registry that is to be mirrored.
+    #[error("{0}")]
+    Mirror(String),
     /// What was asked for could not be written to stdout.
     #[error("cannot write to stdout: {0}")]
     Stdout(#[source] std::io::Error),
@@ -129,10 +133,12 @@ impl Failure {
             Self::Data(DataError::Served { .. }) => "already_served",
             Self::Data(DataError::Missing(_)) => "no_registry",
             Self::Data(_) => "data_unusable",
+            Self::Mirror(_) => "mirror_refused",
             Self::Account(AccountError::Name(_)) => "invalid_name",
             Self::Account(AccountError::Grant(_)) => "invalid_grant",
             Self::Account(AccountError::Taken { .. }) => "name_taken",
-            Self::Account(AccountError::UnknownAccount(_)) => "unknown_account",
+            Self::Account(AccountError::UnknownAccount(_))
+            | Self::Name(ChangeError::UnknownAccount(_)) => "unknown_account",
             Self::Account(AccountError::UnknownScope(_)) => "unknown_scope",
             Self::Account(AccountError::UnknownToken(_)) => "unknown_token",
             Self::Account(AccountError::NotAMember { .. }) => "not_a_member",

@@ -17,6 +17,7 @@ use skillpkg_registry::server::{self, Limits};
 use skillpkg_registry::state::{Options, Registry};
 use tokio::task::JoinHandle;
 
+use super::mirror::MirrorArguments;
 use super::{Directory, Failure, output};
 
 /// The first line on stdout is `listening on http://ADDRESS:PORT`.
@@ -66,6 +67,8 @@ pub(super) struct Serve {
         default_value_t = Limits::default().connections_per_address
     )]
     connections_per_address: usize,
+    #[command(flatten)]
+    mirror: MirrorArguments,
 }
 
 impl Serve {
@@ -92,7 +95,8 @@ impl Serve {
             rates: self.rates(),
             ..Options::default()
         };
-        let registry = Registry::open(data, options).await?;
+        let mirror = self.mirror.open(&data).await?;
+        let registry = Registry::open_mirroring(data, options, mirror).await?;
         let (router, _) = routes::router(&registry);
         // Where nobody reads it, the registry is there all the same.
         if let Err(failure) = output::line(&format!("listening on http://{address}")) {
@@ -106,7 +110,15 @@ impl Serve {
         };
         let watched = self.serve_metrics(&registry).await?;
         let attended = registry.clone();
-        let attendance = tokio::spawn(async move { attendance::attend(&attended).await });
+        let attendance = tokio::spawn(async move {
+            let mirroring = async {
+                match &attended.mirror {
+                    Some(mirror) => mirror.attend().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::join!(attendance::attend(&attended), mirroring);
+        });
         server::serve(listener, router, stop, limits).await;
         attendance.abort();
         if let Some(watched) = watched {

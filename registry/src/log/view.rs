@@ -133,6 +133,7 @@ impl Log {
             statements.push(sign_document(&origin, size, name, digest, glance.keyring.log_key()));
         }
         let (checkpoint, heads) = (glance.note, glance.heads);
-        Ok(View { origin, checkpoint, consistency, heads, buckets, statements })
+        let refreshed = None;
+        Ok(View { origin, checkpoint, consistency, heads, buckets, statements, refreshed })
     }
 }

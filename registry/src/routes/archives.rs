@@ -8,6 +8,7 @@ use skillpkg_schema::{Algorithm, ContentAddress, Sha256Digest};
 
 use super::content;
 use super::extract::Identified;
+use super::relayed::Passage;
 use crate::auth::Caller;
 use crate::blobs::Kind;
 use crate::problem::{Answer, Code, Refusal};
@@ -33,13 +34,13 @@ use crate::state::Registry;
 pub(super) async fn get(
     State(registry): State<Registry>,
     caller: Caller,
+    passage: Passage,
     Identified(digest): Identified,
     method: Method,
     asked: HeaderMap,
 ) -> Answer<Response> {
     let address = read_digest(&digest)?;
-    let located = registry.contents.locate(&caller, Kind::Archive, &address).await?;
-    let located = located.ok_or_else(Refusal::not_found)?;
+    let located = content::locate(&registry, &caller, &passage, Kind::Archive, &address).await?;
     let answer = content::answer(&registry, &located, ARCHIVE_MEDIA_TYPE, &method, &asked).await?;
     if method == Method::GET && starts(&answer) {
         registry.downloads.count(&located.digest);

@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
 use skillpkg_schema::diagnostic::escape;
 
+use super::relayed;
 use crate::access::{self, Decision, Need, Row};
 use crate::auth::Caller;
 use crate::metrics::Routed;
@@ -38,7 +39,11 @@ pub(super) async fn authorise(
         return no_row(path.as_str());
     };
     let peer = request.extensions().get::<Peer>().copied();
-    match admit(&registry, row, peer, request.headers()).await {
+    let admitted = match relayed::check_hops(&registry, &mut request) {
+        Ok(()) => admit(&registry, row, peer, request.headers()).await,
+        Err(refusal) => Err(refusal),
+    };
+    match admitted {
         Ok(caller) => {
             request.extensions_mut().insert(caller);
             request.extensions_mut().insert(row.need);

@@ -7,9 +7,10 @@ use skillpkg_schema::wire::Problem;
 
 use super::content;
 use super::extract::Addressed;
+use super::relayed::Passage;
 use crate::auth::Caller;
 use crate::blobs::Kind;
-use crate::problem::{Answer, Refusal};
+use crate::problem::Answer;
 use crate::state::Registry;
 
 /// A file's bytes, where a snapshot that the caller may read holds it.
@@ -29,11 +30,11 @@ use crate::state::Registry;
 pub(super) async fn get(
     State(registry): State<Registry>,
     caller: Caller,
+    passage: Passage,
     Addressed(address): Addressed,
     method: Method,
     asked: HeaderMap,
 ) -> Answer<Response> {
-    let located = registry.contents.locate(&caller, Kind::File, &address).await?;
-    let located = located.ok_or_else(Refusal::not_found)?;
+    let located = content::locate(&registry, &caller, &passage, Kind::File, &address).await?;
     content::answer(&registry, &located, "application/octet-stream", &method, &asked).await
 }

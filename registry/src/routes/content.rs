@@ -5,11 +5,30 @@ use std::ops::Range;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
+use skillpkg_schema::ContentAddress;
 
+use super::relayed::Passage;
+use crate::auth::Caller;
+use crate::blobs::Kind;
 use crate::contents::Located;
 use crate::documents::etag;
 use crate::problem::{Answer, Refusal};
 use crate::state::Registry;
+
+/// Finds the content at an address that the caller may read: this registry's own, or on a mirror
+/// upstream's.
+pub(super) async fn locate(
+    registry: &Registry,
+    caller: &Caller,
+    passage: &Passage,
+    kind: Kind,
+    address: &ContentAddress,
+) -> Answer<Located> {
+    if let Some(located) = registry.contents.locate(caller, kind, address).await? {
+        return Ok(located);
+    }
+    passage.content(registry, kind, address).await?.ok_or_else(Refusal::not_found)
+}
 
 /// Answers with located content as `media_type`.
 ///

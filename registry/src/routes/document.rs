@@ -4,10 +4,12 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use bytes::Bytes;
 use skillpkg_schema::wire::{Document, Problem};
 
 use super::content::{caching, none_match};
 use super::extract::Named;
+use super::relayed::{Passage, tell_age};
 use crate::auth::Caller;
 use crate::problem::{Answer, Refusal};
 use crate::state::Registry;
@@ -31,21 +33,30 @@ use crate::state::Registry;
 pub(super) async fn get(
     State(registry): State<Registry>,
     caller: Caller,
+    passage: Passage,
     Named(name): Named,
     asked: HeaderMap,
 ) -> Answer<Response> {
-    let prepared = registry.documents.get(&caller, &name).await?;
-    let prepared = prepared.ok_or_else(Refusal::not_found)?;
+    if let Some(prepared) = registry.documents.get(&caller, &name).await? {
+        return Ok(answer(&prepared.bytes, &prepared.etag, prepared.private, &asked));
+    }
+    let (held, age) = passage.skill(&name).await?.ok_or_else(Refusal::not_found)?;
+    let mut response = answer(&held.bytes, &held.etag, false, &asked);
+    tell_age(response.headers_mut(), &age);
+    Ok(response)
+}
+
+fn answer(bytes: &Bytes, etag: &HeaderValue, private: bool, asked: &HeaderMap) -> Response {
     let mut response = Response::new(Body::empty());
     let headers = response.headers_mut();
-    headers.insert(header::ETAG, prepared.etag.clone());
+    headers.insert(header::ETAG, etag.clone());
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     // It may be kept, and is asked for again each time: a yank is seen at once.
-    caching(headers, prepared.private, "public, no-cache");
-    if none_match(&asked, &prepared.etag) {
+    caching(headers, private, "public, no-cache");
+    if none_match(asked, etag) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
     } else {
-        *response.body_mut() = Body::from(prepared.bytes.clone());
+        *response.body_mut() = Body::from(bytes.clone());
     }
-    Ok(response)
+    response
 }

@@ -2,10 +2,26 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use serde::Serialize;
 use skillpkg_schema::wire::Problem;
+use utoipa::ToSchema;
 
+use super::extract::Json;
+use crate::mirror::{Age, Alarm};
 use crate::problem::{Answer, Refusal};
 use crate::state::Registry;
+
+/// What an operator of a mirror should know.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct MirrorState {
+    /// When upstream last said that what is held is so, RFC 3339 in UTC.
+    refreshed: String,
+    /// Whether that is too long ago.
+    stale: bool,
+    /// What upstream says that cannot be.
+    alarms: Vec<Alarm>,
+}
 
 /// That the process answers.
 #[utoipa::path(
@@ -24,18 +40,25 @@ pub(super) async fn healthz() -> StatusCode {
     path = "/readyz",
     tag = "operation",
     responses(
+        (status = 200, body = MirrorState, description = "It can serve, and as a mirror has something to tell"),
         (status = 204, description = "It can serve"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
     ),
 )]
-pub(super) async fn readyz(State(registry): State<Registry>) -> Answer<StatusCode> {
+pub(super) async fn readyz(State(registry): State<Registry>) -> Answer<Response> {
     let one: i64 =
         sqlx::query_scalar("SELECT 1").fetch_one(registry.data.database.readers()).await?;
     // An object that cannot be there: absent is the answer of a storage that works.
     registry.data.blobs.meta(&object_store::path::Path::from("readyz")).await?;
-    if one == 1 {
-        Ok(StatusCode::NO_CONTENT)
-    } else {
-        Err(Refusal::unavailable("the database does not answer", 5))
+    if one != 1 {
+        return Err(Refusal::unavailable("the database does not answer", 5));
     }
+    if let Some(mirror) = &registry.mirror {
+        let (age, alarms) = (mirror.freshness(), mirror.alarms().await?);
+        if age.is_stale || !alarms.is_empty() {
+            let Age { since: refreshed, is_stale: stale, .. } = age;
+            return Ok(Json(MirrorState { refreshed, stale, alarms }).into_response());
+        }
+    }
+    Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -11,6 +11,7 @@ use skillpkg_schema::wire::{Logs, MAX_PROOFS, Problem, ProofsAnswer, ProofsReque
 
 use super::content::none_match;
 use super::extract::{Identified, Json};
+use super::relayed::Passage;
 use crate::auth::Caller;
 use crate::documents::etag;
 use crate::log::Log;
@@ -90,8 +91,10 @@ async fn is_signed(log: &Log, path: &TilePath) -> bool {
     tag = "log",
     responses((status = 200, body = Logs)),
 )]
-pub(super) async fn info(State(registry): State<Registry>) -> Answer<Json<Logs>> {
-    Ok(Json(Logs { logs: vec![registry.log.info().await?] }))
+pub(super) async fn info(State(registry): State<Registry>, passage: Passage) -> Answer<Json<Logs>> {
+    let mut logs = vec![registry.log.info().await?];
+    logs.extend(passage.log());
+    Ok(Json(Logs { logs }))
 }
 
 /// Records with their inclusion proofs in the tree of one size.
@@ -109,6 +112,7 @@ pub(super) async fn info(State(registry): State<Registry>) -> Answer<Json<Logs>>
 pub(super) async fn proofs(
     State(registry): State<Registry>,
     caller: Caller,
+    passage: Passage,
     Json(request): Json<ProofsRequest>,
 ) -> Answer<Json<ProofsAnswer>> {
     let log = &registry.log;
@@ -118,7 +122,7 @@ pub(super) async fn proofs(
         return Err(Refusal::new(Code::InvalidRequest, detail));
     }
     if request.origin != log.origin() {
-        return Err(Refusal::not_found());
+        return passage.proofs(&request).await?.map(Json).ok_or_else(Refusal::not_found);
     }
     let newest = log.moment().await.size();
     if request.size > newest {

@@ -8,6 +8,7 @@ use skillpkg_schema::wire::Problem;
 
 use super::content::{self, caching};
 use super::extract::Addressed;
+use super::relayed::Passage;
 use crate::auth::Caller;
 use crate::blobs::Kind;
 use crate::problem::{Answer, Refusal};
@@ -30,12 +31,12 @@ use crate::state::Registry;
 pub(super) async fn get(
     State(registry): State<Registry>,
     caller: Caller,
+    passage: Passage,
     Addressed(address): Addressed,
     method: Method,
     asked: HeaderMap,
 ) -> Answer<Response> {
-    let located = registry.contents.locate(&caller, Kind::Manifest, &address).await?;
-    let located = located.ok_or_else(Refusal::not_found)?;
+    let located = content::locate(&registry, &caller, &passage, Kind::Manifest, &address).await?;
     content::answer(&registry, &located, "application/json", &method, &asked).await
 }
 
@@ -54,15 +55,19 @@ pub(super) async fn get(
 pub(super) async fn signatures(
     State(registry): State<Registry>,
     caller: Caller,
+    passage: Passage,
     Addressed(address): Addressed,
 ) -> Answer<Response> {
-    let located = registry.contents.locate(&caller, Kind::Manifest, &address).await?;
-    let located = located.ok_or_else(Refusal::not_found)?;
+    let located = content::locate(&registry, &caller, &passage, Kind::Manifest, &address).await?;
     let envelope: Option<String> =
         sqlx::query_scalar("SELECT envelope FROM versions WHERE address = $1")
             .bind(located.digest.to_string())
             .fetch_optional(registry.data.database.readers())
             .await?;
+    let envelope = match envelope {
+        Some(envelope) => Some(envelope),
+        None => passage.envelope(&located.digest.to_string()).await?,
+    };
     let mut response = Response::new(Body::from(envelope.ok_or_else(Refusal::not_found)?));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -18,6 +18,8 @@ mod openapi;
 mod owners;
 mod publish;
 mod registry;
+mod relayed;
+mod relayed_log;
 mod search;
 mod tokens;
 mod yank;
@@ -62,6 +64,8 @@ pub fn router(registry: &Registry) -> (Router, OpenApi) {
         .routes(routes!(manifests::signatures))
         .routes(routes!(archives::get))
         .routes(routes!(blobs::get))
+        .routes(routes!(relayed_log::checkpoint))
+        .routes(routes!(relayed_log::tile))
         .routes(routes!(yank::yank))
         .routes(routes!(yank::unyank))
         .routes(routes!(owners::list, owners::add, owners::remove))

@@ -43,6 +43,5 @@ pub(super) async fn search(
     Query(asked): Query<Asked>,
 ) -> Answer<Json<SearchAnswer>> {
     let limit = asked.limit.unwrap_or(20);
-    let database = &registry.data.database;
-    full_text::search(database, &caller, &asked.q, limit, asked.offset).await.map(Json)
+    full_text::search(&registry, &caller, &asked.q, limit, asked.offset).await.map(Json)
 }

@@ -8,6 +8,7 @@ use futures_util::TryStreamExt as _;
 use jiff::Timestamp;
 use object_store::ObjectMeta;
 use serde::Serialize;
+use skillpkg_schema::Sha256Digest;
 
 use super::UpkeepError;
 use crate::blobs::Kind;
@@ -94,15 +95,53 @@ async fn remove_batch(
 
 /// Whether a row names the object; what is no object of any digest is named by none.
 async fn is_named(write: &mut Write, object: &ObjectMeta) -> Result<bool, sqlx::Error> {
-    let Some((kind, digest)) = Kind::of_key(&object.location) else { return Ok(false) };
+    match Kind::of_key(&object.location) {
+        Some((kind, digest)) => is_named_by(write, kind, &digest).await,
+        None => Ok(false),
+    }
+}
+
+/// Whether a row names it: one of what was published here, or of what is mirrored.
+async fn is_named_by(
+    write: &mut Write,
+    kind: Kind,
+    digest: &Sha256Digest,
+) -> Result<bool, sqlx::Error> {
     let query = match kind {
-        Kind::Archive => "SELECT 1 FROM versions WHERE archive = $1",
-        Kind::Manifest => "SELECT 1 FROM versions WHERE address = $1",
-        Kind::File => "SELECT 1 FROM blobs WHERE sha256 = $1",
+        Kind::Archive => {
+            "SELECT 1 FROM versions WHERE archive = $1 UNION ALL
+             SELECT 1 FROM mirrored_versions WHERE archive = $1 AND takes IS NOT NULL"
+        }
+        Kind::Manifest => {
+            "SELECT 1 FROM versions WHERE address = $1 UNION ALL
+             SELECT 1 FROM mirrored_versions WHERE address = $1 AND takes IS NOT NULL"
+        }
+        Kind::File => {
+            "SELECT 1 FROM blobs WHERE sha256 = $1 UNION ALL
+             SELECT 1 FROM mirrored_blobs WHERE sha256 = $1"
+        }
     };
     let named: Option<i64> =
         sqlx::query_scalar(query).bind(digest.to_string()).fetch_optional(&mut **write).await?;
     Ok(named.is_some())
+}
+
+/// Removes these objects, those of them that no row names; whoever names one again makes sure that it
+/// is there, under the lock that is held here.
+pub(crate) async fn remove_unnamed(
+    data: &Data,
+    objects: &[(Kind, Sha256Digest)],
+) -> Result<(), UpkeepError> {
+    for objects in objects.chunks(AT_ONCE) {
+        let mut write = data.database.write().await?;
+        for (kind, digest) in objects {
+            if !is_named_by(&mut write, *kind, digest).await? {
+                data.blobs.delete(&kind.key(digest)).await?;
+            }
+        }
+        write.commit().await?;
+    }
+    Ok(())
 }
 
 fn is_old(object: &ObjectMeta, age: Duration) -> bool {

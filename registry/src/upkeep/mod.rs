@@ -4,6 +4,7 @@
 mod gc;
 mod verify;
 
+pub(crate) use gc::remove_unnamed;
 pub use gc::{Removal, remove_orphans};
 pub use verify::{Damage, DamageKind, Report, verify};
 

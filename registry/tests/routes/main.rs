@@ -17,6 +17,7 @@ mod limits;
 mod manifests;
 mod members;
 mod metrics;
+mod mirror;
 mod names;
 mod openapi;
 mod owners;

@@ -13,6 +13,7 @@ use skillpkg_registry::accounts::scopes::{self, Role};
 use skillpkg_registry::accounts::tokens::{self, Minting};
 use skillpkg_registry::data::{Claim, Data};
 use skillpkg_registry::identity;
+use skillpkg_registry::mirror::{self, Mirror};
 use skillpkg_registry::server;
 use skillpkg_registry::state::{Options, Registry};
 use skillpkg_schema::address::Digests;
@@ -55,9 +56,48 @@ impl TestRegistry {
     pub(crate) async fn start_in(directory: &Path, options: Options) -> Self {
         let data = Data::open_or_create(directory).await.unwrap();
         let claim = data.claim().unwrap();
-        let registry = Registry::open(data, options).await.unwrap();
+        Self::serving(claim, Registry::open(data, options).await.unwrap()).await
+    }
+
+    /// A mirror of another registry.
+    pub(crate) async fn mirroring_in(
+        directory: &Path,
+        options: Options,
+        settings: mirror::Settings,
+    ) -> Self {
+        let data = Data::open_or_create(directory).await.unwrap();
+        let claim = data.claim().unwrap();
+        let mirror = Mirror::open(&data, settings).await.unwrap();
+        let registry = Registry::open_mirroring(data, options, Some(mirror)).await.unwrap();
+        Self::serving(claim, registry).await
+    }
+
+    /// A mirror that listens where another registry did.
+    pub(crate) async fn mirroring_at(
+        directory: &Path,
+        url: &str,
+        settings: mirror::Settings,
+    ) -> Self {
+        let data = Data::open_or_create(directory).await.unwrap();
+        let claim = data.claim().unwrap();
+        let mirror = Mirror::open(&data, settings).await.unwrap();
+        let options = Options::default();
+        let registry = Registry::open_mirroring(data, options, Some(mirror)).await.unwrap();
+        Self::serving_at(claim, registry, url.strip_prefix("http://").unwrap()).await
+    }
+
+    /// Keeps its directory as long as itself.
+    pub(crate) fn keep(&mut self, directory: TempDir) {
+        self.directory = Some(directory);
+    }
+
+    async fn serving(claim: Claim, registry: Registry) -> Self {
+        Self::serving_at(claim, registry, "127.0.0.1:0").await
+    }
+
+    async fn serving_at(claim: Claim, registry: Registry, address: &str) -> Self {
         let (router, _) = skillpkg_registry::routes::router(&registry);
-        let listener = server::listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let listener = server::listen(address.parse().unwrap()).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (stop, stopped) = oneshot::channel();
         let open = registry.metrics.connections.clone();

@@ -103,6 +103,10 @@ pub struct View {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schema(value_type = Vec<Object>))]
     pub statements: Vec<Envelope>,
+    /// Where the log is another registry's and only relayed: when that one last said that this is
+    /// so, RFC 3339 in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refreshed: Option<String>,
 }
 
 /// A record with the proof that it is in a log.

@@ -18,6 +18,10 @@ use skillpkg_schema::wire::PublishAnswer;
 use skillpkg_schema::{QualifiedName, Version};
 
 pub use receive::Pace;
+pub(crate) use receive::Received;
+pub(crate) use rows::{capabilities, search_text};
+pub(crate) use store::{put, still_there};
+pub(crate) use verify::{SigningKeys, Verified, verify};
 
 use crate::access::{self, Need, Standing};
 use crate::auth::{Caller, Credential};
@@ -101,6 +105,9 @@ pub async fn admit(
     offered: Option<&Offered>,
 ) -> Answer<()> {
     super::refuse(access::decide_unseen(Need::Publish, caller, Some(name)), Need::Publish, name)?;
+    if let Some(mirror) = &registry.mirror {
+        mirror.check_publish(name).await?;
+    }
     let database = &registry.data.database;
     let mut read = database.readers().acquire().await?;
     may_publish(&mut read, caller, name).await?;

@@ -37,11 +37,20 @@ impl Default for Pace {
 
 /// An archive as it came, in a directory that is removed when this is dropped.
 #[derive(Debug)]
-pub(super) struct Received {
+pub(crate) struct Received {
     /// The directory, of this request alone.
     pub(super) directory: TempDir,
     /// The archive in it.
-    pub(super) archive: PathBuf,
+    pub(crate) archive: PathBuf,
+}
+
+impl Received {
+    /// Nothing yet, in a new directory beneath `temporary`: the archive is for the caller to write.
+    pub(crate) fn empty(temporary: &Path) -> io::Result<Self> {
+        let directory = tempfile::Builder::new().prefix("publish-").tempdir_in(temporary)?;
+        let archive = directory.path().join("archive");
+        Ok(Self { directory, archive })
+    }
 }
 
 /// Takes `body` to a file beneath `temporary`.
@@ -49,11 +58,10 @@ pub(super) struct Received {
 /// Needs memory for one piece of the body. What is received is removed when the answer is dropped,
 /// and when a server next starts on the directory.
 pub(super) async fn receive(body: Body, temporary: &Path, pace: Pace) -> Answer<Received> {
-    let directory = tempfile::Builder::new().prefix("publish-").tempdir_in(temporary)?;
-    let archive = directory.path().join("archive");
+    let received_to = Received::empty(temporary)?;
     let mut file = tokio::io::BufWriter::with_capacity(
         256 * 1024,
-        tokio::fs::File::create_new(&archive).await?,
+        tokio::fs::File::create_new(&received_to.archive).await?,
     );
     let mut pieces = body.into_data_stream();
     let start = Instant::now();
@@ -78,7 +86,7 @@ pub(super) async fn receive(body: Body, temporary: &Path, pace: Pace) -> Answer<
         file.write_all(&piece).await?;
     }
     file.flush().await?;
-    Ok(Received { directory, archive })
+    Ok(received_to)
 }
 
 pub(super) fn too_large() -> Refusal {

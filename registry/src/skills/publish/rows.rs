@@ -118,7 +118,7 @@ pub(super) async fn insert_blobs(
 }
 
 /// The ids of tools and the names of scripts, as a JSON list.
-fn capabilities(manifest: &Manifest) -> String {
+pub(crate) fn capabilities(manifest: &Manifest) -> String {
     let tools = manifest.tools.iter().map(|tool| tool.id.as_str());
     let scripts = manifest.scripts.iter().map(|script| script.name.as_str());
     let names: Vec<&str> = tools.chain(scripts).take(MAX_CAPABILITIES).collect();
@@ -127,7 +127,7 @@ fn capabilities(manifest: &Manifest) -> String {
 }
 
 /// Names and descriptions of everything that the skill can do, up to a bound.
-fn search_text(manifest: &Manifest) -> String {
+pub(crate) fn search_text(manifest: &Manifest) -> String {
     let tools = manifest.tools.iter().flat_map(|tool| [&tool.id, &tool.description]);
     let scripts = manifest.scripts.iter().flat_map(|script| [&script.name, &script.description]);
     let resources =

@@ -22,7 +22,7 @@ const ASKED: usize = 400;
 ///
 /// Until a row names them they may be removed again, those among them that a row named when this
 /// began and that was deleted since: whoever commits makes sure that they are still there.
-pub(super) async fn put(registry: &Registry, verified: &Verified) -> Answer<()> {
+pub(crate) async fn put(registry: &Registry, verified: &Verified) -> Answer<()> {
     let mut files: HashMap<Sha256Digest, PathBuf> = HashMap::new();
     for file in &verified.manifest.files {
         let location = verified.staged.location(file.path.as_str());
@@ -71,7 +71,7 @@ async fn known(
 
 /// Makes sure that the objects are there which no row named before: the files among them, manifest
 /// and archive. Called with the write lock held, under which alone objects are removed.
-pub(super) async fn still_there(
+pub(crate) async fn still_there(
     registry: &Registry,
     verified: &Verified,
     files: Vec<Sha256Digest>,

@@ -26,7 +26,7 @@ use crate::problem::{Answer, Code, Refusal};
 
 /// The keys that a signature is looked for under.
 #[derive(Debug, Clone)]
-pub(super) struct SigningKeys {
+pub(crate) struct SigningKeys {
     /// Keys that count.
     pub(super) accepted: Vec<PublicKey>,
     /// Keys of the account that count no more.
@@ -37,21 +37,28 @@ pub(super) struct SigningKeys {
     pub(super) proven: Option<ProvenKey>,
 }
 
+impl SigningKeys {
+    /// Just these, of nobody's account.
+    pub(crate) fn just(accepted: Vec<PublicKey>) -> Self {
+        Self { accepted, revoked: Vec::new(), first: false, proven: None }
+    }
+}
+
 /// A version of which everything is verified, and whose files are still staged.
 #[derive(Debug)]
-pub(super) struct Verified {
+pub(crate) struct Verified {
     /// What it lists.
-    pub(super) manifest: Manifest,
+    pub(crate) manifest: Manifest,
     /// The manifest's canonical bytes.
-    pub(super) manifest_bytes: Vec<u8>,
+    pub(crate) manifest_bytes: Vec<u8>,
     /// The digests of those bytes: the snapshot's addresses.
-    pub(super) manifest_digests: Digests,
+    pub(crate) manifest_digests: Digests,
     /// The signatures.
-    pub(super) envelope: Envelope,
+    pub(crate) envelope: Envelope,
     /// The digests of the archive's bytes.
-    pub(super) archive_digests: Digests,
+    pub(crate) archive_digests: Digests,
     /// The keys whose signatures verified.
-    pub(super) key_ids: Vec<KeyId>,
+    pub(crate) key_ids: Vec<KeyId>,
     /// How much is worth an eye in the files, by kind: derived here, whatever its publisher saw.
     pub(super) findings: Vec<FindingCount>,
     /// What is worth telling whoever publishes.
@@ -111,7 +118,7 @@ fn public_key(key: &Key) -> Answer<PublicKey> {
 /// Verifies what was received; every fault that can be told at once is in the refusal.
 ///
 /// Runs on a thread of its own. Needs disk for the files, at most the unpacked bound.
-pub(super) async fn verify(
+pub(crate) async fn verify(
     received: Received,
     request: Request,
     keys: SigningKeys,
