@@ -6,6 +6,7 @@
 //! what it was shown before, leads to another root, and is refused for good.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::http::HeaderValue;
 use bytes::Bytes;
@@ -28,6 +29,8 @@ use crate::upstream::{Ask, Bound, Fetched, Upstream, UpstreamError};
 
 /// Tiles fetched at once.
 const AT_ONCE: usize = 8;
+/// How long it is waited for a tile where upstream was asked too often.
+const BUSY_FOR: Duration = Duration::from_mins(5);
 /// Most characters of the place of a log beneath its registry's URL.
 const MAX_PREFIX: usize = 64;
 
@@ -241,14 +244,20 @@ impl Relay {
         tile: Tile,
         through: Through<'_>,
     ) -> Result<Vec<Hash>, Trouble> {
-        let fetched = match self.piece(followed, TilePath::Hashes(tile), Bound::TILE, through).await
-        {
-            // It was full by now, and the narrower one is gone.
-            Err(UpstreamError::NotFound { .. }) if !tile.is_full() => {
-                let full = TilePath::Hashes(Tile { width: 256, ..tile });
-                self.piece(followed, full, Bound::TILE, through).await?
+        let mut path = TilePath::Hashes(tile);
+        let give_up = Instant::now() + BUSY_FOR;
+        let fetched = loop {
+            match self.piece(followed, path, Bound::TILE, through).await {
+                // It was full by now, and the narrower one is gone.
+                Err(UpstreamError::NotFound { .. }) if !path.tile().is_full() => {
+                    path = TilePath::Hashes(Tile { width: 256, ..tile });
+                }
+                // A long log is more tiles than one may ask for in a minute.
+                Err(UpstreamError::Busy { wait, .. }) if Instant::now() + wait < give_up => {
+                    tokio::time::sleep(wait).await;
+                }
+                other => break other?,
             }
-            other => other?,
         };
         let (hashes, _) = fetched.as_chunks::<{ skillpkg_schema::address::DIGEST_BYTES }>();
         hashes

@@ -1,10 +1,11 @@
 //! One request, its redirects, and the head of its answer.
 
 use std::error::Error;
+use std::time::Duration;
 
 use axum::http::HeaderValue;
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, RETRY_AFTER};
 use reqwest::{Method, Response, StatusCode};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::wire::Problem;
@@ -162,6 +163,9 @@ impl Upstream {
         match status {
             StatusCode::NOT_FOUND => return UpstreamError::NotFound { url },
             StatusCode::LOOP_DETECTED => return UpstreamError::Loop { url },
+            StatusCode::TOO_MANY_REQUESTS => {
+                return UpstreamError::Busy { url, wait: retry_after(&response) };
+            }
             _ => {}
         }
         let mut bytes = Vec::new();
@@ -176,6 +180,13 @@ impl Upstream {
         }
         UpstreamError::Status { url, status: status.as_u16() }
     }
+}
+
+/// How long `Retry-After` says to wait: 1 to 60 seconds.
+fn retry_after(response: &Response) -> Duration {
+    let value = response.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok());
+    let seconds = value.and_then(|text| text.trim().parse::<u64>().ok());
+    Duration::from_secs(seconds.unwrap_or(1).clamp(1, 60))
 }
 
 /// Where a redirect leads.

@@ -154,6 +154,14 @@ pub enum UpstreamError {
         /// The URL.
         url: String,
     },
+    /// It was asked too often.
+    #[error("`{url}` was asked too often; it may be asked again in {} s", .wait.as_secs())]
+    Busy {
+        /// The URL.
+        url: String,
+        /// How long it says to wait, within bounds.
+        wait: Duration,
+    },
     /// Another status than was hoped for.
     #[error("`{url}` answers with the status {status}")]
     Status {
@@ -188,7 +196,7 @@ impl UpstreamError {
             | Self::Unreachable { .. }
             | Self::Silent { .. }
             | Self::Slow { .. } => true,
-            Self::Status { status, .. } => *status == 429 || *status >= 500,
+            Self::Status { status, .. } => *status >= 500,
             _ => false,
         }
     }

@@ -23,6 +23,17 @@ async fn what_may_pass_is_tried_three_times_and_what_may_not_once() {
         assert!(answered.is_err());
         assert_eq!(server.asked().len(), times, "{status}");
     }
+    for (header, seconds) in [
+        ("", 1),
+        ("retry-after: 7\r\n", 7),
+        ("retry-after: 99999\r\n", 60),
+        ("retry-after: x\r\n", 1),
+    ] {
+        let server = Server::start(vec![Answer::new("429 Too Many", header, "")]).await;
+        let answered = fetch(&upstream(&server.url("a.test"), &["a.test"]), Bound::DOCUMENT).await;
+        let Err(UpstreamError::Busy { wait, .. }) = answered else { panic!("{answered:?}") };
+        assert_eq!(wait.as_secs(), seconds, "{header}");
+    }
     let server = Server::start(vec![Answer::raw(""), Answer::ok("back")]).await;
     let upstream = upstream(&server.url("a.test"), &["a.test"]);
     assert_eq!(fetch(&upstream, Bound::DOCUMENT).await, Ok("back".into()));
