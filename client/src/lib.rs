@@ -24,6 +24,7 @@ pub mod runner;
 pub mod settings;
 pub mod state;
 mod text_faults;
+pub mod trust;
 pub mod verification;
 
 pub use error::{Error, Kind};

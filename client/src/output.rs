@@ -5,6 +5,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use clap::error::ErrorKind;
 use serde::Serialize;
+use skillpkg::trust::Notice;
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::escape_prose;
 use skillpkg_schema::{Diagnostic, Severity};
@@ -92,6 +93,16 @@ impl Output {
             Severity::Warning => self.warn(&one.to_string()),
             Severity::Error => {
                 let _ = writeln!(anstream::stderr(), "{}: {one}", style("error", Style::Error));
+            }
+        }
+    }
+
+    /// Tells what came of asking a registry.
+    pub(crate) fn tell_all(self, notices: &[Notice]) {
+        for notice in notices {
+            match notice {
+                Notice::Tell(text) => self.talk(text),
+                Notice::Warn(text) => self.warn(text),
             }
         }
     }

@@ -4,14 +4,15 @@
 use serde::{Deserialize, Serialize};
 use skillpkg_schema::diagnostic::{escape, escape_whole};
 use skillpkg_schema::signature::KeyId;
-use skillpkg_schema::wire::{Document, SignerKey};
+use skillpkg_schema::wire::{Document, SignerKey, VersionEntry};
 use skillpkg_schema::{ContentAddress, QualifiedName};
 use url::Url;
 
+use crate::Error;
 use crate::registry::Registry;
 use crate::settings::registry_text;
 use crate::state::{Pinned, Signers, State};
-use crate::{Error, Settings};
+use crate::trust::Trust;
 
 /// That a key was revoked, and what it signed before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +31,12 @@ pub(crate) struct Revocation {
 impl Revocation {
     /// What a document says of a key of it; [`None`] where the key is not revoked.
     pub(crate) fn of(document: &Document, signer: &SignerKey) -> Option<Self> {
-        let listed = document.versions.iter().filter(|entry| entry.key_ids.contains(&signer.id));
+        // Both are leaves of the registry's log, which has an order that no clock changes.
+        let is_before = |entry: &&VersionEntry| {
+            signer.revoked_index.zip(entry.log_index).is_none_or(|(key, version)| version < key)
+        };
+        let versions = document.versions.iter().filter(|entry| entry.key_ids.contains(&signer.id));
+        let listed = versions.filter(is_before);
         signer.revoked.as_ref().map(|when| Self {
             key: signer.id,
             account: signer.account.clone(),
@@ -90,11 +96,12 @@ pub(crate) struct Told {
 /// decide thereby that nobody hears of a revoked key. These tell that alone: they bring in no key,
 /// and one at which the name is pinned speaks of the keys pinned there.
 pub(crate) async fn of_known_registries(
-    settings: &Settings,
+    trust: &Trust<'_>,
     (state, signers): (&State, &Signers),
     name: &QualifiedName,
     asked: Option<&Url>,
 ) -> Result<Told, Error> {
+    let settings = trust.settings();
     let mut registries: Vec<(Url, Option<&Pinned>)> = Vec::new();
     // A scope that is bound to a registry is asked for there and nowhere else.
     if name.scope().is_none_or(|scope| !settings.routes.contains_key(scope)) {
@@ -109,7 +116,7 @@ pub(crate) async fn of_known_registries(
             continue;
         }
         done.push(text);
-        match document(settings, &url, name).await {
+        match document(trust, &url, name).await {
             Ok(None) => {}
             Ok(Some(document)) => {
                 state.learn_revocations(signers, [(&url, &document)])?;
@@ -124,10 +131,12 @@ pub(crate) async fn of_known_registries(
 }
 
 async fn document(
-    settings: &Settings,
+    trust: &Trust<'_>,
     url: &Url,
     name: &QualifiedName,
 ) -> Result<Option<Document>, Error> {
-    let choice = settings.registry_at(url);
-    Registry::chosen(settings, &choice)?.document(name).await
+    let choice = trust.settings().registry_at(url);
+    let registry = Registry::chosen(trust.settings(), &choice)?;
+    let (found, _) = trust.document(&registry, name).await?;
+    Ok(found.map(|found| found.document))
 }

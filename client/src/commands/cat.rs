@@ -9,6 +9,7 @@ use skillpkg::policy::{Policy, check_content};
 use skillpkg::project::ProjectDirectory;
 use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
+use skillpkg::trust;
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::{escape, nearest};
 use skillpkg_schema::limits::MAX_UNPACKED_BYTES;
@@ -73,7 +74,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         (manifest, registry.ok())
     } else {
         let registry = registry?;
-        (there(&registry, &reference).await?, Some(registry))
+        (there(context, &registry, &reference).await?, Some(registry))
     };
     let entry = manifest.file(&path).ok_or_else(|| no_file(&manifest, &path))?;
     print(context, &store, registry.as_ref(), &entry.sha256.address()).await
@@ -125,8 +126,14 @@ fn locked(
 }
 
 /// The manifest of the skill as its registry has it, re-hashed.
-async fn there(registry: &Registry, reference: &Reference) -> Result<Manifest, Error> {
-    let Some(document) = registry.document(&reference.name).await? else {
+async fn there(
+    context: &Context,
+    registry: &Registry,
+    reference: &Reference,
+) -> Result<Manifest, Error> {
+    let (document, notices) = trust::document(&context.settings, registry, &reference.name).await?;
+    context.output.tell_all(&notices);
+    let Some(document) = document else {
         return Err(absent::skill(registry, &reference.name).await);
     };
     let entry = show::pick(&document, reference.requirement.as_ref())?;

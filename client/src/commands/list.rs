@@ -3,7 +3,10 @@
 use serde::Serialize;
 use skillpkg::Error;
 use skillpkg::install::{Revoked, list};
+use skillpkg::trust::Standing;
+use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::finding::Findings;
+use skillpkg_schema::wire::Effect;
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 
 use crate::commands::attendant::Terminal;
@@ -35,6 +38,8 @@ struct Skill<'a> {
     revoked: Option<&'a Revoked>,
     #[serde(skip_serializing_if = "Option::is_none")]
     findings: Option<&'a Findings>,
+    #[serde(flatten)]
+    standing: &'a Standing,
 }
 
 #[derive(Debug, Serialize)]
@@ -61,6 +66,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
             missing: &one.missing,
             revoked: one.revoked.as_ref(),
             findings: one.findings.as_ref().filter(|found| !found.is_empty()),
+            standing: &one.standing,
         })
         .collect();
     for skill in &skills {
@@ -105,6 +111,17 @@ fn line(skill: &Skill<'_>) -> String {
     }
     if let Some(findings) = skill.findings.filter(|found| found.total() > 0) {
         parts.push(format!("found: {}", counted(&findings.counts())));
+    }
+    if let Some(reason) = &skill.standing.yanked {
+        parts.push(format!("yanked: {}", escape(reason)));
+    }
+    for advisory in &skill.standing.advisories {
+        let what = match advisory.effect {
+            Effect::Forbid => "FORBIDDEN by advisory",
+            Effect::Warn => "advisory",
+        };
+        let (id, summary) = (escape(&advisory.id), escape(&advisory.summary));
+        parts.push(format!("{what} {id}: {summary}"));
     }
     parts.join("  ")
 }

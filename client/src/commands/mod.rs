@@ -26,6 +26,7 @@ mod invitation;
 mod keygen;
 mod keys;
 mod list;
+mod log;
 mod login;
 mod logout;
 mod owner;
@@ -205,6 +206,8 @@ enum Command {
     Remove(remove::Arguments),
     /// Tell the installed skills
     List(list::Arguments),
+    /// Tell what is known of the transparency logs of registries
+    Log(log::Arguments),
     /// Verify an installed skill, ask, and let agents see it
     Activate(activate::Arguments),
     /// Take an installed skill out of the sight of agents
@@ -283,6 +286,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Update(arguments) => update::run(arguments, context).await,
         Command::Remove(arguments) => remove::run(arguments, context).await,
         Command::List(arguments) => list::run(arguments, context).await,
+        Command::Log(arguments) => log::run(arguments, context).await,
         Command::Activate(arguments) => activate::run(arguments, context).await,
         Command::Deactivate(arguments) => deactivate::run(arguments, context),
         Command::Call(arguments) => call::run(arguments, context).await,

@@ -6,12 +6,13 @@ use serde::Serialize;
 use skillpkg::install::{self, PickError, found_in};
 use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
+use skillpkg::trust::{self, Standing};
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::finding::FindingCount;
 use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
 use skillpkg_schema::signature::{KeyId, PublicKey, verify_release};
-use skillpkg_schema::wire::{DeletedVersion, Document, VersionEntry};
+use skillpkg_schema::wire::{Advisory, DeletedVersion, Document, Effect, VersionEntry};
 use skillpkg_schema::{Reference, Requirement, SkillPath};
 
 use crate::commands::found::counted;
@@ -47,6 +48,9 @@ struct Shown<'a> {
     size: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     yanked: Option<&'a str>,
+    /// What advisories say of the version.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    advisories: &'a [Advisory],
     signers: Vec<Signer>,
     versions: &'a [VersionEntry],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -66,7 +70,10 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         },
     )?;
     let registry = Registry::for_settings(&context.settings, &reference.name)?;
-    let Some(document) = registry.document(&reference.name).await? else {
+    let (document, notices) =
+        trust::document(&context.settings, &registry, &reference.name).await?;
+    context.output.tell_all(&notices);
+    let Some(document) = document else {
         return Err(absent::skill(&registry, &reference.name).await);
     };
     let entry = pick(&document, reference.requirement.as_ref())?;
@@ -98,6 +105,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     }
     inspection.findings = found_in(&context.settings, &entry.address)?;
     let signers: Vec<Signer> = signed.into_iter().map(|key| signer(&document, key)).collect();
+    let standing = Standing::in_document(&document, &entry.version);
     let shown = Shown {
         registry: registry_text(registry.url()),
         private: document.private,
@@ -105,6 +113,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         archive: entry.archive.to_string(),
         size: entry.size,
         yanked: entry.yanked.as_ref().map(|yank| yank.reason.as_str()),
+        advisories: &standing.advisories,
         signers,
         versions: &document.versions,
         deleted: &document.deleted,
@@ -138,7 +147,7 @@ pub(crate) fn pick<'a>(
     };
     let version = match &error {
         PickError::PreReleases { newest, .. } => Some(newest),
-        PickError::Yanked { version, .. } => Some(version),
+        PickError::Yanked { version, .. } | PickError::Forbidden { version, .. } => Some(version),
         _ => None,
     };
     version
@@ -161,6 +170,11 @@ fn text(shown: &Shown<'_>) -> String {
     let _ = write!(text, "\n  published {published}, archive of {} bytes", shown.size);
     if let Some(reason) = shown.yanked {
         let _ = write!(text, "\n  YANKED: {}", escape(reason));
+    }
+    for advisory in shown.advisories {
+        let what = if advisory.effect == Effect::Forbid { "FORBIDDEN" } else { "WARNING" };
+        let (id, summary) = (escape(&advisory.id), escape(&advisory.summary));
+        let _ = write!(text, "\n  {what}, advisory {id}: {summary}");
     }
     text.push_str("\n\nSigned by");
     for signer in &shown.signers {

@@ -102,7 +102,10 @@ fn tell(context: &Context, report: &Report) -> Result<(), Error> {
     // Nor does anything mend a signature that holds no more.
     let in_store = |problem: &Problem| {
         problem.directory.is_none()
-            && !matches!(problem.kind, ProblemKind::Signature | ProblemKind::Policy)
+            && !matches!(
+                problem.kind,
+                ProblemKind::Signature | ProblemKind::Policy | ProblemKind::Proof
+            )
             && problem.name.parse::<QualifiedName>().is_ok()
     };
     if report.problems.iter().any(in_store) {

@@ -20,6 +20,7 @@ use crate::policy::refuse;
 use crate::runner::{
     FailureKind, RunBounds, RunContext, RunFailure, RunOutput, Script, ScriptSource, Spawn,
 };
+use crate::trust::Standings;
 use crate::{Error, Kind};
 
 impl Host {
@@ -51,6 +52,7 @@ impl Host {
     ) -> Result<CallOutcome, CallError> {
         let snapshot = self.active_snapshot(skill)?;
         self.check_approved(&snapshot)?;
+        self.check_standing(&snapshot, permission)?;
         if snapshot.manifest.tools.iter().any(|tool| tool.id == capability) {
             return self.call_tool(&snapshot, capability, arguments, permission, options).await;
         }
@@ -75,6 +77,24 @@ impl Host {
         );
         Err(Error::new(Kind::Refused, "approval_required", message)
             .with_hint(format!("`skillpkg activate {}` shows it and asks", manifest.name)))
+    }
+
+    /// Refuses a skill that an advisory forbids, and tells what else its registry last said against
+    /// it.
+    fn check_standing(
+        &self,
+        snapshot: &Snapshot,
+        permission: &dyn Permission,
+    ) -> Result<(), Error> {
+        let locked = snapshot.locked.as_ref();
+        let Some((locked, url)) = locked.and_then(|one| Some((one, one.source.registry()?))) else {
+            return Ok(());
+        };
+        let standings = Standings::read(&self.settings.home)?;
+        let standing = standings.of(url, &locked.name, &locked.version);
+        standing.check(&locked.name, &locked.version)?;
+        tell(&standing.told(&locked.name, &locked.version), permission);
+        Ok(())
     }
 
     async fn call_tool(

@@ -39,6 +39,8 @@ pub(super) struct Goal {
     pub(super) removed: Vec<QualifiedName>,
     /// Whether what is added to approved versions is approved by a flag of its own.
     pub(super) is_update: bool,
+    /// Whether registries are asked once an hour what they say of skills that are here.
+    pub(super) refreshes: bool,
 }
 
 /// What became of one skill.

@@ -1,21 +1,25 @@
 //! The documents of skills, from the registries that their names go to.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 use skillpkg_schema::QualifiedName;
-use skillpkg_schema::wire::Document;
+use skillpkg_schema::wire::{Document, VersionEntry};
 use url::Url;
 
 use crate::policy::{From, Policy, refuse};
 use crate::registry::Registry;
 use crate::settings::registry_text;
+use crate::trust::{Claim, Found, Notice, Rules, Trust, Unproven};
 use crate::{Error, Kind, Settings};
 
 /// The documents of skills, and the registries that they came from.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    documents: BTreeMap<QualifiedName, (Registry, Document)>,
+    documents: BTreeMap<QualifiedName, (Registry, Found)>,
+    /// What is worth telling about how they were had.
+    pub(super) notices: Vec<Notice>,
 }
 
 impl Index {
@@ -23,7 +27,8 @@ impl Index {
     ///
     /// Beside each name stands the registry that the lockfile has it from, which is asked where none
     /// is configured. Nobody but the project chose it: no token of the environment goes there.
-    /// What a policy does not let come from there is not asked for.
+    /// What a policy does not let come from there is not asked for. Each document is proven by the
+    /// log of its registry, where that keeps one.
     pub(super) async fn ask(
         settings: &Settings,
         policy: &Policy,
@@ -50,36 +55,65 @@ impl Index {
             }
         }
         refuse(&forbidden)?;
-        let asked = by_registry.into_values().map(|(registry, names)| async move {
-            let answer = registry.index(&names).await?;
-            if let Some(missing) = answer.missing.first() {
-                return Err(unknown(&registry, missing).await);
+        let trust = Trust::new(settings, Rules::of(policy));
+        let asked = by_registry.into_values().map(|(registry, names)| {
+            let trust = &trust;
+            async move {
+                let answer = trust.documents(&registry, &names).await?;
+                if let Some(missing) = answer.missing.first() {
+                    return Err(unknown(&registry, missing).await);
+                }
+                Ok((registry, names, answer))
             }
-            Ok((registry, names, answer.documents))
         });
-        let mut documents = BTreeMap::new();
+        let mut index = Self::default();
         for (registry, names, answered) in try_join_all(asked).await? {
+            index.notices.extend(answered.notices);
             // Only what was asked for counts, whatever else an answer holds.
-            for document in answered {
-                if names.contains(&document.name) {
-                    documents.insert(document.name.clone(), (registry.clone(), document));
+            for found in answered.documents {
+                if names.contains(&found.document.name) {
+                    let name = found.document.name.clone();
+                    index.documents.insert(name, (registry.clone(), found));
                 }
             }
-            if let Some(missing) = names.iter().find(|name| !documents.contains_key(*name)) {
+            if let Some(missing) = names.iter().find(|name| !index.documents.contains_key(*name)) {
                 return Err(unknown(&registry, missing).await);
             }
         }
-        Ok(Self { documents })
+        Ok(index)
+    }
+
+    /// Proves that versions of its documents are in the logs of their registries: one request a
+    /// registry, for those of which no proof is kept.
+    pub(super) async fn prove(
+        &mut self,
+        settings: &Settings,
+        policy: &Policy,
+        chosen: &[(QualifiedName, VersionEntry)],
+    ) -> Result<(), Error> {
+        let trust = Trust::new(settings, Rules::of(policy));
+        let mut by_registry: BTreeMap<&str, (&Registry, Vec<Unproven>)> = BTreeMap::new();
+        for (name, entry) in chosen {
+            let Some((registry, found)) = self.documents.get(name) else { continue };
+            let Some(view) = &found.view else { continue };
+            let claim = (Arc::clone(view), Claim::of(&found.document, entry));
+            let key = registry_text(registry.url());
+            by_registry.entry(key).or_insert((registry, Vec::new())).1.push(claim);
+        }
+        for (registry, claims) in by_registry.into_values() {
+            trust.prove(registry, claims, &mut self.notices).await?;
+        }
+        Ok(())
     }
 
     /// Every document, and the registry it came from.
     pub(super) fn documents(&self) -> impl Iterator<Item = (&Url, &Document)> {
-        self.documents.values().map(|(registry, document)| (registry.url(), document))
+        self.documents.values().map(|(registry, found)| (registry.url(), &found.document))
     }
 
     /// The document of `name`, and the registry it came from.
     pub(super) fn get(&self, name: &QualifiedName) -> Option<(&Registry, &Document)> {
-        self.documents.get(name).map(|(registry, document)| (registry, document))
+        self.documents.get(name).map(|(registry, found)| (registry, &found.document))
     }
 }
 

@@ -23,6 +23,7 @@ use crate::activation::found;
 use crate::agents::Reach;
 use crate::project::{Locked, Source};
 use crate::state::{Placed, Placement, Signers, State};
+use crate::trust::{Standing, Standings};
 use crate::{Error, Settings};
 
 /// One installed skill.
@@ -49,6 +50,8 @@ pub struct Listed {
     pub revoked: Option<Revoked>,
     /// What was worth an eye in its files when it was approved; [`None`] where nobody looked.
     pub findings: Option<Findings>,
+    /// What its registry last said against it.
+    pub standing: Standing,
     /// Where nothing is and should be, escaped; `.` for a skill that was never brought here; sorted.
     pub missing: Vec<String>,
 }
@@ -127,6 +130,7 @@ pub fn list(
     }
     let state = State::new(&settings.home);
     let (remembered, signers) = (state.project(directory.root())?, state.signers()?);
+    let standings = Standings::read(&settings.home)?;
     // Where nothing was ever placed there may be no store yet, and none is made for a question.
     let store =
         if remembered.placed.is_empty() { None } else { Some(Store::open(&settings.home)?) };
@@ -144,6 +148,10 @@ pub fn list(
             damaged: Vec::new(),
             revoked: Revoked::of(&signers, locked),
             findings: state.findings(&locked.address)?,
+            standing: match locked.source.registry() {
+                Some(url) => standings.of(url, name, &locked.version),
+                None => Standing::default(),
+            },
             missing: Vec::new(),
         };
         if let Some(store) = &store {

@@ -31,6 +31,7 @@ use crate::policy::{Policy, both, is_refusal};
 use crate::project::{Source, Wanted};
 use crate::runner::RunnerSet;
 use crate::state::{Provenance, Signers};
+use crate::trust::{Notice, Places, Standings, now};
 use crate::{Error, Kind};
 
 /// Most skills that are fetched and verified at once.
@@ -59,19 +60,7 @@ pub(super) async fn make(
     let before = session.state.signers()?;
     let jobs = source::find(session, &goal, &policy, &before, attendant).await?;
     check_names(session, &goal)?;
-    for job in &jobs {
-        for passed_over in &job.passed_over {
-            attendant.warn(passed_over);
-        }
-        if let Some(reason) = &job.yanked {
-            let (name, reason) = (&job.goal.wanted.name, escape(reason));
-            attendant.warn(&format!("this version of `{name}` was yanked: {reason}"));
-        }
-        if let Some((version, reason)) = &job.moved_from {
-            let (name, reason) = (&job.goal.wanted.name, escape(reason));
-            attendant.warn(&format!("`{name}` {version} was yanked: {reason}"));
-        }
-    }
+    tell_standing(&jobs, attendant);
     let prepared = prepare_all(session, &jobs, policy, attendant).await?;
     let base = session.base();
     let mut folders = Folders::new(&base, &session.store);
@@ -125,6 +114,9 @@ pub(super) async fn make(
     }
     report.skills.sort_by_cached_key(|skill| skill.locked.name.to_string());
 
+    let asked = jobs.iter().filter(|job| job.is_asked);
+    let asked = asked.filter_map(|job| Some((job.registry()?, &job.goal.wanted.name)));
+    Standings::asked(&session.settings.home, asked, now())?;
     let journal = change.into_journal(session);
     report.rewrote_project = journal.as_ref().is_some_and(|journal| journal.project.is_some());
     let is_new = prepared.iter().any(|one| one.is_new || one.checked.is_some());
@@ -148,6 +140,26 @@ pub(super) async fn make(
         commit(&session.state, &session.directory, folders, &journal)?;
     }
     Ok(report)
+}
+
+/// Tells what is said against what is about to be had, and what was passed over for it.
+fn tell_standing(jobs: &[Job], attendant: &mut dyn Attendant) {
+    for job in jobs {
+        for passed_over in &job.passed_over {
+            attendant.warn(passed_over);
+        }
+        for advisory in &job.advisories {
+            attendant.warn(advisory);
+        }
+        if let Some(reason) = &job.yanked {
+            let (name, reason) = (&job.goal.wanted.name, escape(reason));
+            attendant.warn(&format!("this version of `{name}` was yanked: {reason}"));
+        }
+        if let Some((version, reason)) = &job.moved_from {
+            let (name, reason) = (&job.goal.wanted.name, escape(reason));
+            attendant.warn(&format!("`{name}` {version} was yanked: {reason}"));
+        }
+    }
 }
 
 /// Takes skills out of the sight of agents, and leaves both of the project's files alone.
@@ -320,26 +332,37 @@ async fn prepare_one(shared: Shared, memory: &Semaphore, job: &Job) -> Result<Pr
         Origin::Store | Origin::File(_) => 0,
     };
     let _room = memory.acquire_many(needed).await.map_err(|_| ended_early())?;
+    let mut notices = Vec::new();
     let archive = match &job.origin {
         Origin::Store => None,
         Origin::File(archive) => Some(Archive::File(archive.clone())),
         Origin::Registry(registry, size) => {
             let archive = job.expected.archive.ok_or_else(ended_early)?;
-            Some(Archive::Bytes(registry.archive(&archive, *size).await?))
+            let places = Places::of(&shared.settings, registry)?;
+            Some(Archive::Bytes(places.archive(&archive, *size, &mut notices).await?))
         }
     };
-    match off_thread(&shared, &job.expected, archive).await {
+    let prepared = match off_thread(&shared, &job.expected, archive).await {
         // What the store lost, or holds damaged, is had again.
         Err(error) if is_lost(&error) && matches!(job.origin, Origin::Store) => {
-            let archive = again(&shared, job, error).await?;
+            let archive = again(&shared, job, error, &mut notices).await?;
             off_thread(&shared, &job.expected, Some(archive)).await
         }
         answer => answer,
-    }
+    };
+    prepared.map(|mut prepared| {
+        prepared.repaired.extend(notices.into_iter().map(Notice::into_text));
+        prepared
+    })
 }
 
 /// The archive of a skill that the store has lost; `lost` where it cannot be had.
-async fn again(shared: &Shared, job: &Job, lost: Error) -> Result<Archive, Error> {
+async fn again(
+    shared: &Shared,
+    job: &Job,
+    lost: Error,
+    notices: &mut Vec<Notice>,
+) -> Result<Archive, Error> {
     let settings = &shared.settings;
     if settings.offline {
         return Err(lost);
@@ -349,14 +372,16 @@ async fn again(shared: &Shared, job: &Job, lost: Error) -> Result<Archive, Error
         Source::Registry(url) => Some(url.clone()),
         Source::File(_) => None,
     };
-    let index = Index::ask(settings, &shared.policy, &[(name.clone(), locked)]).await?;
+    let mut index = Index::ask(settings, &shared.policy, &[(name.clone(), locked)]).await?;
+    notices.append(&mut index.notices);
     let entry = index.get(name).zip(job.expected.version.as_ref());
     let entry = entry
         .and_then(|((registry, document), version)| Some((registry, document.version(version)?)));
     let Some(((registry, entry), archive)) = entry.zip(job.expected.archive) else {
         return Err(lost);
     };
-    Ok(Archive::Bytes(registry.archive(&archive, entry.size).await?))
+    let places = Places::of(settings, registry)?;
+    Ok(Archive::Bytes(places.archive(&archive, entry.size, notices).await?))
 }
 
 async fn off_thread(

@@ -1,10 +1,11 @@
 //! Picks a version out of a skill's document.
 
 use skillpkg_schema::diagnostic::escape;
-use skillpkg_schema::wire::{DeletedVersion, Document, VersionEntry};
+use skillpkg_schema::wire::{Advisory, DeletedVersion, Document, VersionEntry};
 use skillpkg_schema::{QualifiedName, Requirement, Version};
 
 use crate::project::requirement_text;
+use crate::trust::forbidding;
 use crate::{Error, Kind};
 
 /// Why no version will do.
@@ -57,6 +58,24 @@ pub enum PickError {
         /// Why it was yanked.
         reason: String,
     },
+    /// An advisory forbids every version that would do.
+    #[error(
+        "every version of `{name}` that is `{}` is forbidden by an advisory; of `{version}` {} \
+         says: {}",
+        requirement_text(requirement),
+        escape(&advisory.id),
+        escape(&advisory.summary)
+    )]
+    Forbidden {
+        /// The skill.
+        name: QualifiedName,
+        /// What was asked for.
+        requirement: Requirement,
+        /// The newest that would do.
+        version: Version,
+        /// The advisory.
+        advisory: Box<Advisory>,
+    },
 }
 
 fn nearest_text(nearest: Option<&Version>) -> String {
@@ -84,12 +103,16 @@ impl From<PickError> for Error {
             PickError::Yanked { name, version, .. } => {
                 Some(format!("`skillpkg install {name}@={version}` takes it all the same"))
             }
+            PickError::Forbidden { name, .. } => {
+                Some(format!("`skillpkg show {name}` tells the versions that no advisory forbids"))
+            }
         };
-        let code = match &error {
-            PickError::Deleted { .. } => "version_deleted",
-            _ => "version_not_found",
+        let (kind, code) = match &error {
+            PickError::Deleted { .. } => (Kind::Failed, "version_deleted"),
+            PickError::Forbidden { .. } => (Kind::Refused, "advisory_forbids"),
+            _ => (Kind::Failed, "version_not_found"),
         };
-        let error = Self::new(Kind::Failed, code, error.to_string());
+        let error = Self::new(kind, code, error.to_string());
         match hint {
             Some(hint) => error.with_hint(hint),
             None => error,
@@ -127,6 +150,18 @@ pub(super) fn pick_passing<'d>(
     let mut fitting: Vec<&VersionEntry> =
         document.versions.iter().filter(|entry| fits(entry, requirement)).collect();
     fitting.sort_by(|left, right| left.version.cmp(&right.version));
+    let newest = fitting.last().copied();
+    fitting.retain(|entry| forbidding(document, &entry.version).is_none());
+    if let Some(entry) = newest.filter(|_| fitting.is_empty())
+        && let Some(advisory) = forbidding(document, &entry.version)
+    {
+        return Err(PickError::Forbidden {
+            name: name(),
+            requirement: requirement.clone(),
+            version: entry.version.clone(),
+            advisory: Box::new(advisory.clone()),
+        });
+    }
     let names = |entry: &VersionEntry| requirement.names_exactly(&entry.version);
     let mut free = fitting
         .iter()
@@ -204,6 +239,7 @@ fn nearest(document: &Document, requirement: &Requirement) -> Option<Version> {
         document
             .versions
             .iter()
+            .filter(|entry| forbidding(document, &entry.version).is_none())
             .filter(|entry| entry.yanked.is_none() && !entry.version.is_prerelease())
             .map(|entry| &entry.version)
     };

@@ -14,13 +14,16 @@ use super::goal::{Goal, GoalSkill};
 use super::index::{Index, check_registry};
 use super::pick::{Picked, pick_passing, told_deleted};
 use super::prepare::{Expected, Held, stored};
+use super::proven::Logs;
 use super::session::Session;
+use super::standing::{refresh, stand};
 use super::trust::{Candidate, candidates_of};
 use crate::policy::Policy;
 use crate::project::{Locked, ProjectArchive, Source};
 use crate::registry::Registry;
 use crate::revocation::of_known_registries;
 use crate::state::Signers;
+use crate::trust::{Rules, Standing, Standings, Trust, check_keys, forbidden, forbidding, now};
 use crate::{Error, Kind, keys, parallel};
 
 /// How a skill's archive is had.
@@ -47,6 +50,10 @@ pub(super) struct Job {
     pub(super) yanked: Option<String>,
     /// That newer versions were passed over, and why, as sentences.
     pub(super) passed_over: Vec<String>,
+    /// Whether its registry was asked about it just now.
+    pub(super) is_asked: bool,
+    /// What advisories say of it, as sentences.
+    pub(super) advisories: Vec<String>,
     /// The locked version that it takes the place of, and why that was yanked, where it was.
     pub(super) moved_from: Option<(Version, String)>,
 }
@@ -69,10 +76,13 @@ pub(super) async fn find(
 ) -> Result<Vec<Job>, Error> {
     let mut drafts = Vec::with_capacity(goal.skills.len());
     let mut asked = Vec::new();
+    let rules = Rules::of(policy);
+    let trust = Trust::new(session.settings, rules);
+    let logs = Logs::new(&trust);
     for (skill, held) in goal.skills.iter().zip(look(session, goal)?) {
-        let mut draft = draft(session, skill, held, policy, signers)?;
+        let mut draft = draft(session, skill, held, policy, &logs, signers)?;
         if let Some(job) = &mut draft {
-            ask_of_keys(session, job, signers, attendant).await?;
+            ask_of_keys(session, job, &trust, signers, attendant).await?;
         } else {
             let name = skill.wanted.name.clone();
             let locked = session.locked_registry(&name).cloned();
@@ -80,20 +90,31 @@ pub(super) async fn find(
         }
         drafts.push(draft);
     }
-    let index = if asked.is_empty() {
+    let home = &session.settings.home;
+    let standings = refresh(session, goal, policy, &drafts, signers, attendant).await?;
+    let mut index = if asked.is_empty() {
         Index::default()
     } else {
         Index::ask(session.settings, policy, &asked).await?
     };
     session.state.learn_revocations(signers, index.documents())?;
-    drafts
-        .into_iter()
-        .zip(&goal.skills)
-        .map(|(draft, skill)| match draft {
-            Some(job) => Ok(job),
-            None => from_index(session, skill, &index, policy, signers),
-        })
-        .collect()
+    Standings::learn(home, index.documents(), now())?;
+    let (mut jobs, mut chosen) = (Vec::with_capacity(drafts.len()), Vec::new());
+    for (draft, skill) in drafts.into_iter().zip(&goal.skills) {
+        jobs.push(if let Some(mut job) = draft {
+            stand(&mut job, &standings)?;
+            job
+        } else {
+            let (job, entry) = from_index(session, skill, &index, policy, signers)?;
+            chosen.push((skill.wanted.name.clone(), entry));
+            job
+        });
+    }
+    index.prove(session.settings, policy, &chosen).await?;
+    for notice in index.notices {
+        notice.to(attendant);
+    }
+    Ok(jobs)
 }
 
 /// What the store holds of each skill that is to be kept, re-hashed, with its tree where agents see
@@ -119,6 +140,7 @@ fn draft(
     skill: &GoalSkill,
     held: Option<Held>,
     policy: &Policy,
+    logs: &Logs<'_>,
     signers: &Signers,
 ) -> Result<Option<Job>, Error> {
     if let Some(file) = &skill.wanted.file {
@@ -144,17 +166,25 @@ fn draft(
     }
     let account = pinned.account.clone();
     let known = Candidate::known(key, signers, Some(url), &keep.name);
+    let expected = Expected {
+        held: Some(held),
+        published,
+        ..expected_of(session, skill, keep, vec![Candidate { account, ..known }])
+    };
+    // What agents see and was verified before is proven anew by `verify`, and not by every command.
+    let is_settled = expected.is_settled() && !logs.trust.requires_log();
+    if !is_settled && !logs.prove(url, keep)? && !session.settings.offline {
+        return Ok(None);
+    }
     Ok(Some(Job {
         origin: Origin::Store,
-        expected: Expected {
-            held: Some(held),
-            published,
-            ..expected_of(session, skill, keep, vec![Candidate { account, ..known }])
-        },
+        expected,
         source: keep.source.clone(),
         log_index: keep.log_index,
         yanked: None,
         passed_over: Vec::new(),
+        is_asked: false,
+        advisories: Vec::new(),
         moved_from: None,
         goal: skill.clone(),
     }))
@@ -181,6 +211,8 @@ fn file_job(
         log_index: None,
         yanked: None,
         passed_over: Vec::new(),
+        is_asked: false,
+        advisories: Vec::new(),
         moved_from: None,
         goal: skill.clone(),
     };
@@ -205,6 +237,7 @@ fn file_job(
 async fn ask_of_keys(
     session: &Session<'_>,
     job: &mut Job,
+    trust: &Trust<'_>,
     signers: &Signers,
     attendant: &mut dyn Attendant,
 ) -> Result<(), Error> {
@@ -217,7 +250,13 @@ async fn ask_of_keys(
     let candidates = &mut job.expected.candidates;
     let mut unanswered = Vec::new();
     if let Some(registry) = &registry {
-        match registry.document(&name).await {
+        let answer = trust.document(registry, &name).await.map(|(found, notices)| {
+            for notice in &notices {
+                notice.to(attendant);
+            }
+            found.map(|found| found.document)
+        });
+        match answer {
             Ok(None) => {}
             Ok(Some(document)) => {
                 session.state.learn_revocations(signers, [(registry.url(), &document)])?;
@@ -239,7 +278,7 @@ async fn ask_of_keys(
         }
     }
     let (known, asked) = ((&session.state, signers), registry.as_ref().map(Registry::url));
-    let told = of_known_registries(settings, known, &name, asked).await?;
+    let told = of_known_registries(trust, known, &name, asked).await?;
     for candidate in candidates {
         candidate.hear(&told.revoked);
     }
@@ -265,7 +304,7 @@ fn from_index(
     index: &Index,
     policy: &Policy,
     signers: &Signers,
-) -> Result<Job, Error> {
+) -> Result<(Job, VersionEntry), Error> {
     let name = &skill.wanted.name;
     let Some((registry, document)) = index.get(name) else { return Err(not_asked(name)) };
     let candidates = candidates_of(document, registry.url(), signers)?;
@@ -276,6 +315,11 @@ fn from_index(
             pick_passing(document, &skill.wanted.requirement, |entry| policy.is_young(entry, now))?
         }
     };
+    if let Some(advisory) = forbidding(document, &entry.version) {
+        return Err(forbidden(name, &entry.version, advisory));
+    }
+    check_keys(document, entry)?;
+    let standing = Standing::in_document(document, &entry.version);
     if policy.rules_release_age() {
         let (state, url) = (&session.state, registry.url());
         state.remember_published(url, &entry.address, &entry.published)?;
@@ -300,7 +344,7 @@ fn from_index(
         },
     };
     let held = stored(&session.store, &entry.address)?.map(Held::unseen);
-    Ok(Job {
+    let job = Job {
         origin: if held.is_some() {
             Origin::Store
         } else {
@@ -316,9 +360,12 @@ fn from_index(
         log_index: entry.log_index,
         yanked: entry.yanked.as_ref().map(|yank| yank.reason.clone()),
         passed_over: passed_over.into_iter().map(|one| policy.passed_over(name, one)).collect(),
+        is_asked: true,
+        advisories: standing.told_advisories(name, &entry.version),
         moved_from: moved_from(session, document, entry),
         goal: skill.clone(),
-    })
+    };
+    Ok((job, entry.clone()))
 }
 
 /// The locked version that another takes the place of, and why it was yanked, where it was.
@@ -358,6 +405,16 @@ fn locked_entry<'d>(document: &'d Document, keep: &Locked) -> Result<&'d Version
                 "either was tampered with: compare the lockfile with its history before you go on",
             ));
         }
+    }
+    if let Some((locked, found)) = keep.log_index.zip(entry.log_index)
+        && locked != found
+    {
+        let message = format!(
+            "the lockfile says that `{name}@{version}` is leaf {locked} of the registry's log; the \
+             registry says {found}"
+        );
+        return Err(Error::new(Kind::Verification, "record_mismatch", message)
+            .with_hint("compare the lockfile with its history before you go on"));
     }
     Ok(entry)
 }

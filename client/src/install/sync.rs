@@ -43,7 +43,7 @@ pub async fn sync(
                 ));
         }
     }
-    let goal = goal_of(&session)?;
+    let goal = Goal { refreshes: frozen == Frozen::No, ..goal_of(&session)? };
     make(&session, goal, attendant).await
 }
 

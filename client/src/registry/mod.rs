@@ -5,6 +5,7 @@
 
 mod connect;
 mod error;
+mod log;
 mod near;
 mod people;
 mod transport;
@@ -30,6 +31,7 @@ use url::Url;
 
 use self::connect::Patience;
 use self::error::RegistryError;
+pub(crate) use self::log::Indexed;
 use self::transport::{Ask, Payload, Transport, json};
 use crate::credentials::Credentials;
 use crate::policy::Policy;

@@ -138,15 +138,20 @@ impl Transport {
 
     /// Asks, and reads a JSON answer.
     pub(super) async fn json<T: DeserializeOwned>(&self, ask: Ask) -> Result<T, RegistryError> {
+        let body = self.json_bytes(ask).await?;
+        serde_json::from_slice(&body)
+            .map_err(|error| RegistryError::Shape { url: self.shown(), reason: error.to_string() })
+    }
+
+    /// Asks, and reads the bytes of a JSON answer.
+    pub(super) async fn json_bytes(&self, ask: Ask) -> Result<Bytes, RegistryError> {
         let response = self.ask(ask).await?;
         let media_type = media_type(&response);
         if !is_json(&media_type) {
             let status = response.status().as_u16();
             return Err(RegistryError::NotRegistry { url: self.shown(), status, media_type });
         }
-        let body = self.body(response, MAX_ANSWER_BYTES).await?;
-        serde_json::from_slice(&body)
-            .map_err(|error| RegistryError::Shape { url: self.shown(), reason: error.to_string() })
+        self.body(response, MAX_ANSWER_BYTES).await
     }
 
     /// Asks, and reads an answer of at most `limit` bytes.

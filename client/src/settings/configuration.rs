@@ -11,6 +11,7 @@ use url::Url;
 use super::AgentDirectories;
 use super::choice::{UrlOf, url_of};
 use crate::text_faults::TextFaults;
+use crate::trust::LogKey;
 
 /// What a configuration file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub struct Configuration {
     pub agents: BTreeMap<String, AgentDirectories>,
     /// `use` of `[agents]`.
     pub use_agents: Vec<String>,
+    /// `trust-on-first-use`.
+    pub trust_on_first_use: Option<bool>,
 }
 
 /// One registry of a configuration file.
@@ -38,6 +41,12 @@ pub struct ConfiguredRegistry {
     pub ca: Option<String>,
     /// `proxy`.
     pub proxy: Option<Url>,
+    /// `log-key`.
+    pub log_key: Option<LogKey>,
+    /// `mirrors`: other places for what the registry has.
+    pub mirrors: Vec<Url>,
+    /// `fallback`: whether the registry itself is asked where its mirrors do not answer.
+    pub fallback: bool,
 }
 
 /// One runner of a configuration file.
@@ -89,9 +98,12 @@ type Value<'a> = Spanned<DeValue<'a>>;
 
 impl Reader<'_> {
     fn configuration(&mut self, root: &DeTable<'_>) -> Configuration {
-        self.know(root, "", &["registry", "registries", "runners", "agents"]);
+        self.know(root, "", &["registry", "registries", "runners", "agents", "trust-on-first-use"]);
         let mut configuration = Configuration {
             registry: root.get("registry").and_then(|value| self.text(value, "registry")),
+            trust_on_first_use: root
+                .get("trust-on-first-use")
+                .and_then(|value| self.truth(value, "trust-on-first-use")),
             ..Configuration::default()
         };
         for (name, value) in self.tables(root, "registries") {
@@ -117,7 +129,7 @@ impl Reader<'_> {
     fn registry(&mut self, name: &str, value: &Value<'_>) -> Option<ConfiguredRegistry> {
         let at = format!("registries.{}", escape(name));
         let table = self.table(value, &at)?;
-        self.know(table, &at, &["url", "scopes", "ca", "proxy"]);
+        self.know(table, &at, &["url", "scopes", "ca", "proxy", "log-key", "mirrors", "fallback"]);
         let url =
             table.get("url").and_then(|url| self.url(UrlOf::Registry, url, &format!("{at}.url")));
         if !table.contains_key("url") {
@@ -139,7 +151,36 @@ impl Reader<'_> {
         let proxy = table
             .get("proxy")
             .and_then(|value| self.url(UrlOf::Proxy, value, &format!("{at}.proxy")));
-        Some(ConfiguredRegistry { url: url?, scopes, ca, proxy })
+        let log_key = table.get("log-key").and_then(|value| self.log_key(value, &at));
+        let mirrors = table.get("mirrors").map(|value| self.mirrors(value, &at));
+        let fallback =
+            table.get("fallback").and_then(|value| self.truth(value, &format!("{at}.fallback")));
+        Some(ConfiguredRegistry {
+            url: url?,
+            scopes,
+            ca,
+            proxy,
+            log_key,
+            mirrors: mirrors.unwrap_or_default(),
+            fallback: fallback.unwrap_or(true),
+        })
+    }
+
+    fn log_key(&mut self, value: &Value<'_>, at: &str) -> Option<LogKey> {
+        let text = self.text(value, &format!("{at}.log-key"))?;
+        let refused = |reason| format!("`{at}.log-key`: {reason}");
+        LogKey::parse(&text)
+            .map_err(|reason| self.error("configuration_value", value, refused(reason)))
+            .ok()
+    }
+
+    fn mirrors(&mut self, value: &Value<'_>, at: &str) -> Vec<Url> {
+        let at = format!("{at}.mirrors");
+        let Some(items) = value.get_ref().as_array() else {
+            self.other_type(value, &at, "a list of texts");
+            return Vec::new();
+        };
+        items.iter().filter_map(|item| self.url(UrlOf::Registry, item, &at)).collect()
     }
 
     fn runner(&mut self, runtime: &str, value: &Value<'_>) -> Option<ConfiguredRunner> {
@@ -203,6 +244,14 @@ impl Reader<'_> {
             self.other_type(value, at, "a text in quotes");
         }
         text
+    }
+
+    fn truth(&mut self, value: &Value<'_>, at: &str) -> Option<bool> {
+        let truth = value.get_ref().as_bool();
+        if truth.is_none() {
+            self.other_type(value, at, "`true` or `false`");
+        }
+        truth
     }
 
     fn texts(&mut self, value: &Value<'_>, at: &str) -> Option<Vec<String>> {

@@ -21,6 +21,8 @@ use zeroize::Zeroizing;
 
 use crate::policy::{PolicySource, machine_files};
 
+use crate::trust::RegistryTrust;
+
 /// Where the choice of a registry was made.
 ///
 /// A token given in the environment is sent only to a registry that the user chose: a cloned
@@ -89,6 +91,11 @@ pub struct Settings {
     pub policies: Vec<PolicySource>,
     /// Never asks a network.
     pub offline: bool,
+    /// What is said of the logs and the mirrors of registries, of the user's configuration.
+    pub trust: BTreeMap<Url, RegistryTrust>,
+    /// Whether the log of a registry that was never asked before is believed to be its own where
+    /// nothing says which it is.
+    pub trust_on_first_use: bool,
 }
 
 impl Settings {
@@ -114,6 +121,8 @@ impl Settings {
             environment: BTreeMap::new(),
             policies: machine_files(),
             offline: false,
+            trust: BTreeMap::new(),
+            trust_on_first_use: true,
         }
     }
 

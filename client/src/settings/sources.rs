@@ -15,6 +15,7 @@ use super::{
 };
 use crate::policy::{POLICY_FILE, PolicySource, Whose};
 use crate::project::{MAX_PROJECT_FILE_BYTES, PROJECT_FILE};
+use crate::trust::RegistryTrust;
 use crate::{Error, Kind, real_path, regular_file};
 
 /// What a program was started with.
@@ -203,8 +204,17 @@ fn apply(settings: &mut Settings, read: Configuration, directory: &Path) {
         if connection != Connection::default() {
             settings.connections.insert(registry.url.clone(), connection);
         }
+        let trust = RegistryTrust {
+            log_key: registry.log_key,
+            mirrors: registry.mirrors,
+            only_mirrors: !registry.fallback,
+        };
+        if trust != RegistryTrust::default() {
+            settings.trust.insert(registry.url.clone(), trust);
+        }
         settings.registries.insert(name, registry.url);
     }
+    settings.trust_on_first_use = read.trust_on_first_use.unwrap_or(true);
     for (runtime, runner) in read.runners {
         match runner {
             ConfiguredRunner::Command(words) => {

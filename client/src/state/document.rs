@@ -18,13 +18,13 @@ const MAX_STATE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// One file of the state.
 #[derive(Debug, Clone)]
-pub(super) struct Stored {
+pub(crate) struct Stored {
     path: PathBuf,
 }
 
 /// Whether what is written is to survive a crash of the machine, or only of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Durable {
+pub(crate) enum Durable {
     /// Synced before it is renamed into place.
     Yes,
     /// Left to the system to write.
@@ -32,16 +32,16 @@ pub(super) enum Durable {
 }
 
 impl Stored {
-    pub(super) fn new(path: PathBuf) -> Self {
+    pub(crate) fn new(path: PathBuf) -> Self {
         Self { path }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Reads it; [`None`] where it is absent.
-    pub(super) fn read<T: DeserializeOwned>(&self) -> Result<Option<T>, StateError> {
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<Option<T>, StateError> {
         #[derive(serde::Deserialize)]
         struct OnlyVersion {
             version: u64,
@@ -74,12 +74,12 @@ impl Stored {
     }
 
     /// Writes it beside its place and renames it there: whoever reads sees the old or the new.
-    pub(super) fn write(&self, value: &impl Serialize) -> Result<(), StateError> {
+    pub(crate) fn write(&self, value: &impl Serialize) -> Result<(), StateError> {
         self.write_as(value, Durable::No)
     }
 
     /// Writes it, as durable as is asked for.
-    pub(super) fn write_as(
+    pub(crate) fn write_as(
         &self,
         value: &impl Serialize,
         durable: Durable,

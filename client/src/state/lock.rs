@@ -54,7 +54,7 @@ fn is_unsupported(error: &io::Error) -> bool {
 /// Locks the file at `path`, made where it is absent.
 ///
 /// On a file system without locks it is held in name alone: there nobody else is kept out.
-pub(super) fn lock_file(path: &Path, patience: Duration) -> Result<ProjectLock, StateError> {
+pub(crate) fn lock_file(path: &Path, patience: Duration) -> Result<ProjectLock, StateError> {
     let failed = |source| StateError::Io { path: path.to_owned(), source };
     let mut file = open(path).map_err(failed)?;
     let start = Instant::now();

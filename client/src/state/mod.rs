@@ -12,11 +12,12 @@ mod releases;
 mod signers;
 
 pub use approvals::Provenance;
+pub(crate) use document::{Durable, Stored};
 pub use error::StateError;
 pub use journal::{Journal, Occupant, Step, TextChange};
 pub use live::Live;
-pub(crate) use lock::PATIENCE;
 pub use lock::ProjectLock;
+pub(crate) use lock::{PATIENCE, lock_file};
 pub use signers::{Pinned, SignerKeyPem, Signers};
 
 use std::collections::BTreeMap;
@@ -27,7 +28,6 @@ use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{Blake3Digest, ContentAddress, QualifiedName, SkillName, Version};
 
 use crate::Error;
-use document::Stored;
 
 /// The format of the files that this version reads and writes.
 pub const STATE_VERSION: u64 = 1;

@@ -8,6 +8,7 @@ mod archive;
 mod copies;
 mod keys;
 mod policy;
+mod proof;
 mod repair;
 mod snapshot;
 
@@ -18,9 +19,10 @@ use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 use skillpkg_store::content::{Store, TreeProblemKind};
 
-use crate::policy::{Place, Rule};
+use crate::policy::{Place, Policy, Rule};
 use crate::project::{Locked, ProjectDirectory, Source};
 use crate::state::State;
+use crate::trust::{Rules, Trust};
 use crate::{Error, Kind, Settings};
 use keys::KeyRing;
 
@@ -40,19 +42,22 @@ pub enum ProblemKind {
     Digest,
     /// No key that is known vouches for it.
     Signature,
-    /// A policy of the machine, the user or the project forbids it.
+    /// That it is in its registry's log is not proven.
+    Proof,
+    /// A policy of the machine, the user or the project forbids it, or an advisory does.
     Policy,
 }
 
 impl ProblemKind {
     /// Every kind.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Modified,
         Self::Missing,
         Self::Extra,
         Self::Mode,
         Self::Digest,
         Self::Signature,
+        Self::Proof,
         Self::Policy,
     ];
 
@@ -65,6 +70,7 @@ impl ProblemKind {
             Self::Mode => "mode",
             Self::Digest => "digest",
             Self::Signature => "signature",
+            Self::Proof => "proof",
             Self::Policy => "policy",
         }
     }
@@ -206,6 +212,7 @@ pub struct Verifier<'a> {
     root: PathBuf,
     store: Store,
     state: State,
+    trust: Trust<'a>,
     repair: bool,
 }
 
@@ -214,7 +221,9 @@ impl<'a> Verifier<'a> {
     /// registry where the settings are offline.
     pub fn new(settings: &'a Settings, root: PathBuf, repair: bool) -> Result<Self, Error> {
         let (store, state) = (Store::open(&settings.home)?, State::new(&settings.home));
-        Ok(Self { settings, root, store, state, repair })
+        let rules = Rules::of(&Policy::of_project(settings, &root)?);
+        let trust = Trust::new(settings, rules);
+        Ok(Self { settings, root, store, state, trust, repair })
     }
 
     /// Verifies the project's skills: those with one of `names`, or all where there are none.
@@ -237,6 +246,8 @@ impl<'a> Verifier<'a> {
         let subjects: Vec<Subject> =
             locked.iter().filter(|locked| wanted(&locked.name)).map(subject).collect();
         let mut report = self.snapshots(&subjects).await?;
+        let kept: Vec<&Locked> = locked.iter().filter(|locked| wanted(&locked.name)).collect();
+        report.add(self.proofs(&kept).await?);
         let kept = locked.iter().filter(|locked| wanted(&locked.name));
         let problems = self.forbidden(kept)?;
         report.add(Report { problems, ..Report::default() });

@@ -11,6 +11,7 @@ use super::keys::registry_of;
 use super::snapshot::stored;
 use super::{Problem, ProblemKind, Subject, Verifier};
 use crate::project::{ProjectDirectory, Source};
+use crate::trust::Places;
 use crate::{Error, Kind};
 
 impl Verifier<'_> {
@@ -85,7 +86,8 @@ impl Verifier<'_> {
             return Ok(());
         }
         let registry = registry_of(self.settings, &subject.name, subject.source.as_ref())?;
-        let document = registry.document(&subject.name).await?;
+        let (found, _) = self.trust.document(&registry, &subject.name).await?;
+        let document = found.map(|found| found.document);
         let versions = document.iter().flat_map(|document| &document.versions);
         let entry =
             versions.into_iter().find(|entry| entry.address == *address).ok_or_else(|| {
@@ -98,7 +100,8 @@ impl Verifier<'_> {
                     format!("the registry does not have {address} of `{}`{why}", subject.name);
                 Error::new(Kind::Failed, "version_not_found", message)
             })?;
-        let bytes = registry.archive(&entry.archive, entry.size).await?;
+        let places = Places::of(self.settings, &registry)?;
+        let bytes = places.archive(&entry.archive, entry.size, &mut Vec::new()).await?;
         let lease = self.store.lease()?;
         self.store.ingest(&lease, bytes.as_ref(), Some(address))?;
         Ok(())

@@ -172,7 +172,8 @@ impl Verifier<'_> {
             let of = subject.source.as_ref();
             let registry = registry_of(self.settings, &subject.name, of).ok();
             if let Some(registry) = &registry {
-                match registry.document(&subject.name).await {
+                let asked = self.trust.document(registry, &subject.name).await;
+                match asked.map(|(found, _)| found.map(|found| found.document)) {
                     Ok(None) => {}
                     Ok(Some(document)) => {
                         add_those_of(&document, &mut candidates);
@@ -186,7 +187,7 @@ impl Verifier<'_> {
             if subject.from_file {
                 let (known, name) = ((&self.state, &ring.signers), &subject.name);
                 let asked = registry.as_ref().map(Registry::url);
-                let told = of_known_registries(self.settings, known, name, asked).await?;
+                let told = of_known_registries(&self.trust, known, name, asked).await?;
                 for candidate in &mut candidates {
                     candidate.hear(&told.revoked);
                 }

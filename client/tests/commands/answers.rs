@@ -46,10 +46,10 @@ fn a_page_a_redirect_and_silence_are_told_apart() {
 #[test]
 fn a_skill_that_is_not_there_is_told_with_the_nearest_name() {
     let hit = r#"{"name":"waitlist","version":"1.0.0","description":"d","capabilities":[]}"#;
-    let problem = r#"{"type":"x","title":"t","status":404,"code":"not_found","detail":"d"}"#;
+    let answer = r#"{"documents":[],"missing":["waitlst"]}"#;
     let registry = Canned::start(&[
         ("/v1/search", "200 OK", JSON, &format!(r#"{{"skills":[{hit}],"total":1}}"#)),
-        ("/v1/skills", "404 Not Found", "application/problem+json", problem),
+        ("/v1/index", "200 OK", JSON, answer),
     ]);
     let ran = Machine::new().run(&["show", "waitlst", "--registry", &registry.url, "--json"]);
     assert_eq!((ran.code, ran.error_code().as_str()), (1, "skill_not_found"));

@@ -1,0 +1,55 @@
+//! Whether what is kept of locked skills proves that they are in the logs of their registries.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use url::Url;
+
+use crate::project::Locked;
+use crate::trust::{Claim, Trust};
+use crate::{Error, Kind};
+
+/// The logs that speak for registries, looked up once each.
+pub(super) struct Logs<'t> {
+    pub(super) trust: &'t Trust<'t>,
+    known: RefCell<BTreeMap<String, bool>>,
+}
+
+impl<'t> Logs<'t> {
+    pub(super) fn new(trust: &'t Trust<'t>) -> Self {
+        Self { trust, known: RefCell::default() }
+    }
+
+    fn speak_for(&self, url: &Url) -> Result<bool, Error> {
+        if let Some(known) = self.known.borrow().get(url.as_str()) {
+            return Ok(*known);
+        }
+        let speaks = self.trust.speaks_for(url)?;
+        self.known.borrow_mut().insert(url.as_str().to_owned(), speaks);
+        Ok(speaks)
+    }
+
+    /// Whether what is kept of a locked skill proves it, as far as a log speaks for its registry.
+    pub(super) fn prove(&self, url: &Url, keep: &Locked) -> Result<bool, Error> {
+        let must = self.trust.requires_log();
+        if !self.speak_for(url)? {
+            return Ok(!must);
+        }
+        if keep.log_index.is_none() && !must {
+            return Ok(true);
+        }
+        match self.trust.kept(url, &Claim::locked(keep))? {
+            Ok(kept) => Ok(kept.is_some()),
+            Err(reason) if self.trust.is_offline() => {
+                let message = format!(
+                    "the proof that is kept of `{}@{}` does not prove what the lockfile says: \
+                     {reason}",
+                    keep.name, keep.version
+                );
+                Err(Error::new(Kind::Verification, "inclusion_refused", message)
+                    .with_hint("without `--offline` another one is asked for"))
+            }
+            Err(_) => Ok(false),
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! Asks a registry for documents, and believes what its log proves.
+
+use std::sync::Arc;
+
+use skillpkg_schema::QualifiedName;
+use skillpkg_schema::wire::{Document, KnownLog as KnownSize, MAX_INDEX_NAMES, View};
+use url::Url;
+
+use super::error::Refusal;
+use super::evidence::Seen;
+use super::places::{Places, RegistryTrust, passed_over};
+use super::rules::{LogKey, Rules};
+use super::speaker::speaker;
+use super::store::{Kept, KnownLog, TrustStore};
+use super::time;
+use super::view::{Expected, VerifiedView};
+use crate::install::Attendant;
+use crate::registry::{Indexed, Registry};
+use crate::settings::registry_text;
+use crate::{Error, Settings};
+
+/// How often an answer is asked for again, where another process moved on meanwhile or the log has
+/// other keys.
+const ATTEMPTS: usize = 6;
+
+/// Something worth telling; safe to print.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// That something happened.
+    Tell(String),
+    /// That somebody should look at something.
+    Warn(String),
+}
+
+impl Notice {
+    /// Tells it to whoever watches.
+    pub(crate) fn to(&self, attendant: &mut dyn Attendant) {
+        match self {
+            Self::Tell(text) => attendant.tell(text),
+            Self::Warn(text) => attendant.warn(text),
+        }
+    }
+
+    /// Its words.
+    pub fn into_text(self) -> String {
+        match self {
+            Self::Tell(text) | Self::Warn(text) => text,
+        }
+    }
+}
+
+/// A document, and the view that proves it; none where the registry keeps no log.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) document: Document,
+    pub(crate) view: Option<Arc<VerifiedView>>,
+}
+
+/// What was asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    pub(crate) documents: Vec<Found>,
+    pub(crate) missing: Vec<QualifiedName>,
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// What this machine knows of logs, and what it asks of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Trust<'s> {
+    pub(super) settings: &'s Settings,
+    pub(super) store: TrustStore,
+    pub(super) rules: Rules,
+    pub(super) now: u64,
+}
+
+/// What became of one answer.
+enum Judged {
+    Believed(Asked),
+    /// It has to be asked for again.
+    Again,
+}
+
+impl<'s> Trust<'s> {
+    /// What is known beneath the settings' home, with these rules.
+    pub(crate) fn new(settings: &'s Settings, rules: Rules) -> Self {
+        let store = TrustStore::new(&settings.home);
+        Self { settings, store, rules, now: time::now() }
+    }
+
+    /// Where things are.
+    pub(crate) fn settings(&self) -> &'s Settings {
+        self.settings
+    }
+
+    /// Whether no network is asked.
+    pub(crate) fn is_offline(&self) -> bool {
+        self.settings.offline
+    }
+
+    /// Whether every skill has to be in a log.
+    pub(crate) fn requires_log(&self) -> bool {
+        self.rules.require_log.is_some()
+    }
+
+    /// Whether a log speaks for a registry, as far as is known here.
+    pub(crate) fn speaks_for(&self, registry: &Url) -> Result<bool, Error> {
+        Ok(self.store.speaks_for(registry)?)
+    }
+
+    pub(super) fn configured(&self, registry: &Url) -> Option<&RegistryTrust> {
+        self.settings.trust.get(registry)
+    }
+
+    fn log_key(&self, registry: &Url) -> Option<&LogKey> {
+        self.configured(registry)?.log_key.as_ref()
+    }
+
+    /// One document, as [`Trust::documents`] answers it.
+    pub(crate) async fn document(
+        &self,
+        registry: &Registry,
+        name: &QualifiedName,
+    ) -> Result<(Option<Found>, Vec<Notice>), Error> {
+        let asked = self.documents(registry, std::slice::from_ref(name)).await?;
+        Ok((asked.documents.into_iter().next(), asked.notices))
+    }
+
+    /// The documents of `names`, from the registry's mirrors or itself, each proven by the log that
+    /// speaks for the registry.
+    ///
+    /// A registry that is asked for the first time has its log pinned, unless the settings say that
+    /// only one that is named is believed. What a mirror falsifies is told, and the next place is
+    /// asked; that a mirror does not have something is asked of the registry itself.
+    pub(crate) async fn documents(
+        &self,
+        registry: &Registry,
+        names: &[QualifiedName],
+    ) -> Result<Asked, Error> {
+        let places = Places::of(self.settings, registry)?;
+        let is_known = !self.store.logs_of(registry.url())?.is_empty();
+        let is_named = matches!(self.log_key(registry.url()), Some(LogKey::Fingerprint(_)));
+        let mut all = Asked { missing: names.to_vec(), ..Asked::default() };
+        for (place, is_last) in places.iter() {
+            let is_mirror = place.url() != registry.url();
+            // A mirror could show any log as the registry's: who that is, the registry tells.
+            if is_mirror && !is_known && !is_named && !is_last {
+                continue;
+            }
+            let wanted = std::mem::take(&mut all.missing);
+            match self.documents_at(registry.url(), place, &wanted).await {
+                Ok(asked) => {
+                    all.documents.extend(asked.documents);
+                    all.notices.extend(asked.notices);
+                    all.missing = asked.missing;
+                }
+                Err(error) if is_mirror && !is_last => {
+                    all.notices.push(passed_over(place, &error));
+                    all.missing = wanted;
+                }
+                Err(error) => return Err(error),
+            }
+            if all.missing.is_empty() {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    async fn documents_at(
+        &self,
+        registry: &Url,
+        place: &Registry,
+        names: &[QualifiedName],
+    ) -> Result<Asked, Error> {
+        let mut all = Asked::default();
+        let mut pending: Vec<&[QualifiedName]> = names.chunks(MAX_INDEX_NAMES).rev().collect();
+        while let Some(names) = pending.pop() {
+            if let Some(part) = self.part(registry, place, names, &mut all.notices).await? {
+                all.documents.extend(part.documents);
+                all.missing.extend(part.missing);
+            } else {
+                let (first, second) = names.split_at(names.len() / 2);
+                pending.extend([second, first]);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The documents that one answer holds; [`None`] where it would be too long.
+    async fn part(
+        &self,
+        registry: &Url,
+        place: &Registry,
+        names: &[QualifiedName],
+        notices: &mut Vec<Notice>,
+    ) -> Result<Option<Asked>, Error> {
+        for _ in 0..ATTEMPTS {
+            let bound = self.named_logs(registry)?;
+            let known = bound.iter().map(|log| KnownSize {
+                origin: log.origin().to_owned(),
+                size: log.checkpoint().size,
+            });
+            let Some(answer) = place.index_with_views(names, known.collect()).await? else {
+                return Ok(None);
+            };
+            if bound.is_empty() && answer.views.is_empty() {
+                self.check_unlogged(registry, place)?;
+                let Indexed { documents, missing, .. } = answer;
+                let documents = documents.into_iter();
+                let documents =
+                    documents.map(|(document, _)| Found { document, view: None }).collect();
+                return Ok(Some(Asked { documents, missing, notices: Vec::new() }));
+            }
+            let bound = if bound.is_empty() {
+                self.first_contact(registry, place, &answer, notices).await?;
+                let bound = self.named_logs(registry)?;
+                // One that is known from elsewhere has to be shown to continue what is known.
+                let is_shown = |log: &KnownLog| {
+                    let of_log = answer.views.iter().filter(|view| view.origin == log.origin());
+                    of_log.into_iter().all(|view| view.checkpoint == log.record.checkpoint)
+                };
+                if !bound.iter().all(is_shown) {
+                    continue;
+                }
+                bound
+            } else {
+                bound
+            };
+            match self.judge(registry, place, names, &bound, answer, notices).await? {
+                Judged::Believed(asked) => return Ok(Some(asked)),
+                Judged::Again => {}
+            }
+        }
+        Err(Refusal::Busy { place: registry_text(registry).to_owned() }.into())
+    }
+
+    /// The logs that speak for a registry; where the configuration names one by its fingerprint, no
+    /// other, however it came to be known.
+    fn named_logs(&self, registry: &Url) -> Result<Vec<KnownLog>, Refusal> {
+        let mut logs = self.store.logs_of(registry)?;
+        if let (Some(LogKey::Fingerprint(named)), Some(first)) =
+            (self.log_key(registry), logs.first())
+        {
+            let found = first.chain.fingerprint();
+            logs.retain(|log| log.chain.fingerprint() == *named);
+            if logs.is_empty() {
+                let reason = format!(
+                    "its fingerprint is {found}; the configuration names {named} (`log-key`)"
+                );
+                let place = registry_text(registry).to_owned();
+                return Err(Refusal::KeyChanged { place, reason });
+            }
+        }
+        Ok(logs)
+    }
+
+    /// That a registry without a log may be asked.
+    fn check_unlogged(&self, registry: &Url, place: &Registry) -> Result<(), Error> {
+        let why = if self.log_key(registry).is_some() {
+            "the configuration names its key (`log-key`)".to_owned()
+        } else if let Some(rule) = &self.rules.require_log {
+            format!("there must be one ({rule})")
+        } else {
+            return Ok(());
+        };
+        let place = registry_text(place.url()).to_owned();
+        Err(Refusal::Missing { place, origin: None, why }.into())
+    }
+
+    /// Verifies the views of an answer, remembers what they show, and holds the documents against
+    /// them.
+    async fn judge(
+        &self,
+        registry: &Url,
+        place: &Registry,
+        names: &[QualifiedName],
+        bound: &[KnownLog],
+        answer: Indexed,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Judged, Error> {
+        let shown = registry_text(place.url());
+        let mut views: Vec<(&KnownLog, Arc<VerifiedView>)> = Vec::new();
+        for log in bound {
+            let Some(view) = answer.views.iter().find(|view| view.origin == log.origin()) else {
+                continue;
+            };
+            let expected = self.expected(registry, shown, log);
+            let verified = match expected.view(view, names.len()) {
+                Ok(verified) => verified,
+                Err(refusal) => {
+                    if Expected::may_be_rotated(&refusal)
+                        && self.rotate(registry, place, log, notices).await?
+                    {
+                        return Ok(Judged::Again);
+                    }
+                    return Err(self.refuse(log, Some(view), &answer, &refusal));
+                }
+            };
+            let now = self.shown_by(log, &verified);
+            if self.store.advance(log, &now)? == Kept::Raced {
+                return Ok(Judged::Again);
+            }
+            views.push((log, Arc::new(verified)));
+        }
+        if views.is_empty() {
+            return Err(self.missing(registry, place, bound, &answer).await);
+        }
+        let mut asked = Asked::default();
+        let Indexed { documents, missing, .. } = &answer;
+        for (document, digest) in documents {
+            let name = &document.name;
+            let (log, view) = speaker(registry, &views, name, Some(digest))?;
+            if let Err(refusal) = view.check_document(document, digest) {
+                let view = answer.views.iter().find(|view| view.origin == log.origin());
+                return Err(self.refuse(log, view, &answer, &refusal));
+            }
+            let document = document.clone();
+            asked.documents.push(Found { document, view: Some(Arc::clone(view)) });
+        }
+        for name in missing {
+            let (log, view) = speaker(registry, &views, name, None)?;
+            if let Err(refusal) = view.check_missing(name) {
+                let view = answer.views.iter().find(|view| view.origin == log.origin());
+                return Err(self.refuse(log, view, &answer, &refusal));
+            }
+        }
+        if bound.len() > 1 && !self.remember_scopes(registry, &asked)? {
+            return Ok(Judged::Again);
+        }
+        asked.missing.clone_from(missing);
+        Ok(Judged::Believed(asked))
+    }
+
+    pub(super) fn expected<'e>(
+        &'e self,
+        registry: &Url,
+        place: &'e str,
+        log: &'e KnownLog,
+    ) -> Expected<'e> {
+        Expected {
+            place,
+            origin: log.origin(),
+            keys: log.chain.keys(),
+            known: Some(&log.verified),
+            configured: self.log_key(registry),
+            rules: &self.rules,
+            now: self.now,
+        }
+    }
+
+    /// What is known of a log once a view of it was verified.
+    fn shown_by(&self, log: &KnownLog, view: &VerifiedView) -> KnownLog {
+        let mut now = log.clone();
+        now.record.checkpoint.clone_from(&view.note);
+        now.record.seen = self.now;
+        now.verified = view.verified.clone();
+        now
+    }
+
+    /// The refusal with what was seen, which is kept.
+    fn refuse(
+        &self,
+        log: &KnownLog,
+        view: Option<&View>,
+        answer: &Indexed,
+        refusal: &Refusal,
+    ) -> Error {
+        let seen = Seen {
+            known: Some(log.record.checkpoint.clone()),
+            received: view.map(|view| view.checkpoint.clone()),
+            proof: view.map(|view| view.consistency.to_string()),
+            answer: answer.bytes.to_vec(),
+        };
+        seen.refuse(&self.store, log.origin(), refusal)
+    }
+
+    /// That an answer has no view of any log that the registry is known by: another log took its
+    /// place, or none did.
+    async fn missing(
+        &self,
+        registry: &Url,
+        place: &Registry,
+        bound: &[KnownLog],
+        answer: &Indexed,
+    ) -> Error {
+        let shown = registry_text(place.url()).to_owned();
+        let Some(log) = bound.first() else {
+            return Refusal::Missing { place: shown, origin: None, why: String::new() }.into();
+        };
+        // Nothing of this is believed: it says which words are right.
+        let others = place.logs().await.ok().flatten();
+        let others: Vec<String> = others
+            .into_iter()
+            .flat_map(|logs| logs.logs)
+            .map(|info| info.origin)
+            .chain(answer.views.iter().map(|view| view.origin.clone()))
+            .filter(|origin| bound.iter().all(|log| log.origin() != origin))
+            .take(2)
+            .collect();
+        let refusal = if let Some(other) = others.first() {
+            let reason = format!("it is `{other}`, and was `{}`", log.origin());
+            Refusal::KeyChanged { place: shown, reason }
+        } else {
+            let text = registry_text(registry);
+            let why = format!("`{text}` had one when this machine asked it before");
+            Refusal::Missing { place: shown, origin: Some(log.origin().to_owned()), why }
+        };
+        self.refuse(log, None, answer, &refusal)
+    }
+}

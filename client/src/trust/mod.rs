@@ -1,0 +1,45 @@
+//! What is believed of a registry: what its transparency log proves.
+//!
+//! Each registry that keeps a log speaks by it. Its newest checkpoint is remembered; each answer has
+//! to continue it, every document has to be the one that the log lists, and every version that is
+//! installed has to be in it. What does not hold is refused, and what was seen is kept: see
+//! `docs/wire/trust.md`.
+//!
+//! Whose signature a skill carries is looked at elsewhere ([`crate::install`]): a log proves that
+//! everybody is shown the same, not that it is good.
+
+mod ask;
+mod claim;
+mod compare;
+mod error;
+mod evidence;
+mod first;
+mod kept;
+mod overview;
+mod places;
+mod prove;
+mod rotation;
+mod rules;
+mod speaker;
+mod standing;
+mod store;
+mod time;
+mod view;
+
+pub use ask::Notice;
+pub(crate) use ask::{Found, Trust};
+pub(crate) use claim::{Claim, check_keys};
+pub use compare::{Comparison, LogSource, Side, Verdict, compare};
+pub(crate) use error::is_falsified;
+pub use kept::KeptProof;
+pub use overview::{LogStatus, SpeaksFor, document, forget, logs, pin, proof};
+pub(crate) use places::Places;
+pub use places::RegistryTrust;
+pub(crate) use prove::Unproven;
+pub(crate) use rules::Rules;
+pub use rules::{LogKey, MAXIMUM_AGE};
+pub use standing::{Standing, Standings};
+pub(crate) use standing::{forbidden, forbidding};
+pub use store::Pinned;
+pub(crate) use time::now;
+pub use time::{shown as shown_time, span as shown_span};

@@ -1,0 +1,347 @@
+//! What this machine remembers of logs, beneath `$SKILLPKG_HOME/trust`: see `docs/wire/trust.md`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use skillpkg_schema::log::{Checkpoint, Hash, IdentityChain, VerifiedCheckpoint};
+use skillpkg_schema::signature::Envelope;
+use url::Url;
+
+use super::error::Refusal;
+use crate::Error;
+use crate::settings::registry_text;
+use crate::state::{Durable, PATIENCE, ProjectLock, StateError, Stored, lock_file};
+
+/// Most logs of one machine.
+const MAX_LOGS: usize = 1_000;
+/// How much newer a time has to be to be written where nothing else is new, in seconds.
+const TIME_STEP: u64 = 60;
+/// The file of one log in its directory.
+const LOG_FILE: &str = "log.json";
+/// Where forgotten logs go.
+const FORGOTTEN: &str = "forgotten";
+
+/// How a log came to be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pinned {
+    /// It was the first that its registry showed.
+    FirstUse,
+    /// The user's configuration names its key.
+    Configuration,
+    /// The user named its fingerprint.
+    User,
+}
+
+/// A registry that a log speaks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Bound {
+    /// Its base URL, without a trailing `/`.
+    pub(super) url: String,
+    /// Whether it relays the log of another registry.
+    #[serde(default)]
+    pub(super) relayed: bool,
+    /// Scopes, whose names the log has proven there; sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) scopes: Vec<String>,
+}
+
+/// What is remembered of one log, as its file holds it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct LogRecord {
+    pub(super) origin: String,
+    /// All its identities that were seen.
+    pub(super) identities: Vec<Envelope>,
+    /// The newest checkpoint that was verified, whole.
+    pub(super) checkpoint: String,
+    /// When that was, in seconds since 1970.
+    pub(super) seen: u64,
+    pub(super) pinned: Pinned,
+    /// The registries that it speaks for, in the order seen.
+    pub(super) registries: Vec<Bound>,
+}
+
+/// What is remembered of one log, verified.
+#[derive(Debug, Clone)]
+pub(super) struct KnownLog {
+    pub(super) record: LogRecord,
+    pub(super) chain: IdentityChain,
+    pub(super) verified: VerifiedCheckpoint,
+}
+
+impl KnownLog {
+    pub(super) fn origin(&self) -> &str {
+        &self.record.origin
+    }
+
+    pub(super) fn checkpoint(&self) -> &Checkpoint {
+        &self.verified.checkpoint
+    }
+
+    fn of(record: LogRecord) -> Result<Self, String> {
+        let chain = IdentityChain::verify(record.identities.clone())
+            .map_err(|error| format!("its identities: {error}"))?;
+        if chain.origin() != record.origin {
+            return Err("its identities are those of another log".to_owned());
+        }
+        let keys = chain.keys_of_all();
+        let verified = Checkpoint::verify(record.checkpoint.as_bytes(), &record.origin, &keys, &[])
+            .map_err(|error| format!("its checkpoint: {error}"))?;
+        Ok(Self { record, chain, verified })
+    }
+
+    pub(super) fn bound(&self, registry: &str) -> Option<&Bound> {
+        self.record.registries.iter().find(|bound| bound.url == registry)
+    }
+}
+
+/// What became of a change of what is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// It is remembered, or was already.
+    Yes,
+    /// Another process remembered something else meanwhile: what was verified has to be verified
+    /// against that.
+    Raced,
+}
+
+/// What this machine remembers of logs.
+#[derive(Debug, Clone)]
+pub(super) struct TrustStore {
+    directory: PathBuf,
+    proofs: PathBuf,
+}
+
+/// What the directory of a log is called: the first 32 digits of the SHA-256 of its origin.
+pub(super) fn log_key(origin: &str) -> String {
+    let mut key = Hash::of(origin.as_bytes()).to_string();
+    key.truncate(32);
+    key
+}
+
+impl TrustStore {
+    /// What is remembered beneath `home`; nothing is read or made yet.
+    pub(super) fn new(home: &Path) -> Self {
+        Self { directory: home.join("trust"), proofs: home.join("proofs") }
+    }
+
+    /// Where a log's file lies, and what was seen of it that was refused.
+    pub(super) fn directory_of(&self, origin: &str) -> PathBuf {
+        self.directory.join(log_key(origin))
+    }
+
+    /// Where the proofs of a log's records lie.
+    pub(super) fn proofs_of(&self, origin: &str) -> PathBuf {
+        self.proofs.join(log_key(origin))
+    }
+
+    /// Every log, verified; sorted by origin.
+    ///
+    /// One that cannot be read refuses all: nobody knows which registries it spoke for, and a log
+    /// is never pinned anew for want of what was remembered of it.
+    pub(super) fn logs(&self) -> Result<Vec<KnownLog>, Refusal> {
+        self.records(|_| true)
+    }
+
+    /// The logs that speak for a registry: its own first, then those that it relays.
+    pub(super) fn logs_of(&self, registry: &Url) -> Result<Vec<KnownLog>, Refusal> {
+        let registry = registry_text(registry);
+        let speaks = |record: &LogRecord| record.registries.iter().any(|one| one.url == registry);
+        let mut logs = self.records(speaks)?;
+        logs.sort_by_key(|log| log.bound(registry).is_some_and(|bound| bound.relayed));
+        Ok(logs)
+    }
+
+    /// Whether a log speaks for a registry, as its file says, unverified.
+    pub(super) fn speaks_for(&self, registry: &Url) -> Result<bool, Refusal> {
+        let entries = match fs::read_dir(&self.directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(damaged(&self.directory, error.to_string())),
+        };
+        let registry = registry_text(registry);
+        for path in entries.take(MAX_LOGS).flatten().map(|entry| entry.path()) {
+            if is_of_log(&path)
+                && let Some(record) = self.read(&path)?
+                && record.registries.iter().any(|bound| bound.url == registry)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// One log by its origin.
+    pub(super) fn log(&self, origin: &str) -> Result<Option<KnownLog>, Refusal> {
+        self.read(&self.directory_of(origin))?.map(|record| self.verify(record)).transpose()
+    }
+
+    fn records(&self, wanted: impl Fn(&LogRecord) -> bool) -> Result<Vec<KnownLog>, Refusal> {
+        let entries = match fs::read_dir(&self.directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(damaged(&self.directory, error.to_string())),
+        };
+        let mut logs = Vec::new();
+        for entry in entries.take(MAX_LOGS) {
+            let path = entry.map_err(|error| damaged(&self.directory, error.to_string()))?.path();
+            if !is_of_log(&path) {
+                continue;
+            }
+            if let Some(record) = self.read(&path)?.filter(&wanted) {
+                logs.push(self.verify(record)?);
+            }
+        }
+        logs.sort_by(|one, other| one.origin().cmp(other.origin()));
+        Ok(logs)
+    }
+
+    /// What a log's file says; [`None`] where there is none.
+    fn read(&self, directory: &Path) -> Result<Option<LogRecord>, Refusal> {
+        let file = Stored::new(directory.join(LOG_FILE));
+        let record: Option<LogRecord> = file.read().map_err(|error| match error {
+            StateError::TooNew { path, found } => Refusal::TooNew { path, found },
+            StateError::Damaged { reason, .. } => damaged(directory, reason),
+            error => damaged(directory, error.to_string()),
+        })?;
+        if let Some(record) = &record
+            && self.directory_of(&record.origin) != directory
+        {
+            return Err(damaged(directory, "it is that of another log".to_owned()));
+        }
+        Ok(record)
+    }
+
+    fn verify(&self, record: LogRecord) -> Result<KnownLog, Refusal> {
+        let directory = self.directory_of(&record.origin);
+        KnownLog::of(record).map_err(|reason| damaged(&directory, reason))
+    }
+
+    /// Lets one process at a time change anything.
+    fn lock(&self) -> Result<ProjectLock, Error> {
+        Ok(lock_file(&self.directory.join("lock"), PATIENCE)?)
+    }
+
+    fn write(&self, record: &LogRecord, durable: Durable) -> Result<(), Error> {
+        let file = Stored::new(self.directory_of(&record.origin).join(LOG_FILE));
+        Ok(file.write_as(record, durable)?)
+    }
+
+    /// Remembers a log that is not known yet. On disk when this answers; a kill leaves it unknown
+    /// or known whole.
+    pub(super) fn pin(&self, record: &LogRecord) -> Result<Kept, Error> {
+        let _lock = self.lock()?;
+        if self.read(&self.directory_of(&record.origin))?.is_some() {
+            return Ok(Kept::Raced);
+        }
+        self.write(record, Durable::Yes)?;
+        Ok(Kept::Yes)
+    }
+
+    /// Remembers what a log shows now, which was verified to continue `known`.
+    ///
+    /// What is remembered never goes back, whoever writes: where another process has gone on from
+    /// `known` meanwhile, nothing is written. On disk when this answers, unless the time alone is
+    /// newer; a kill leaves what was known before, or all of it.
+    pub(super) fn advance(&self, known: &KnownLog, now: &KnownLog) -> Result<Kept, Error> {
+        let (before, after) = (&known.record, &now.record);
+        let is_larger = now.checkpoint() != known.checkpoint();
+        let is_new = is_larger
+            || before.identities != after.identities
+            || before.registries != after.registries
+            || before.pinned != after.pinned;
+        let is_later = now.verified.time > known.verified.time
+            && after.seen >= before.seen.saturating_add(TIME_STEP);
+        if !is_new && !is_later && after.seen < before.seen.saturating_add(TIME_STEP) {
+            return Ok(Kept::Yes);
+        }
+        let _lock = self.lock()?;
+        let Some(current) = self.read(&self.directory_of(&after.origin))? else {
+            return Ok(Kept::Raced);
+        };
+        let mut record = after.clone();
+        // The same checkpoint with another time on it is no other log.
+        let current = if current == *before { known.clone() } else { self.verify(current)? };
+        let is_same = current.checkpoint() == known.checkpoint()
+            && current.record.identities == before.identities
+            && current.record.registries == before.registries;
+        if !is_same {
+            return Ok(Kept::Raced);
+        }
+        if !is_larger && now.verified.time < current.verified.time {
+            record.checkpoint.clone_from(&current.record.checkpoint);
+        }
+        record.seen = record.seen.max(current.record.seen);
+        self.write(&record, if is_new { Durable::Yes } else { Durable::No })?;
+        Ok(Kept::Yes)
+    }
+
+    /// Forgets what `wanted` chooses among the logs, and those that cannot be read where `damaged`
+    /// names their directory or is `--all`: moved aside with their proofs, not removed. Answers
+    /// with where they lie now.
+    pub(super) fn forget(&self, what: &str) -> Result<Vec<PathBuf>, Error> {
+        let _lock = self.lock()?;
+        let mut moved = Vec::new();
+        let failed = |path: &Path, error: &io::Error| crate::project::io_error(path, error);
+        let entries = match fs::read_dir(&self.directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(moved),
+            Err(error) => return Err(failed(&self.directory, &error)),
+        };
+        for entry in entries {
+            let path = entry.map_err(|error| failed(&self.directory, &error))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if !is_of_log(&path) || !path.join(LOG_FILE).exists() {
+                continue;
+            }
+            let is_meant = match self.read(&path) {
+                Ok(Some(record)) => {
+                    record.origin == what || record.registries.iter().any(|bound| bound.url == what)
+                }
+                _ => false,
+            };
+            if !is_meant && what != name && what != "*" {
+                continue;
+            }
+            let aside = self.aside(&name).map_err(|error| failed(&self.directory, &error))?;
+            // The proofs first: no log that is pinned later finds those of this one.
+            let proofs = self.proofs.join(&name);
+            match fs::rename(&proofs, aside.join("proofs")) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(failed(&proofs, &error));
+                }
+                _ => {}
+            }
+            fs::rename(&path, aside.join("trust")).map_err(|error| failed(&path, &error))?;
+            moved.push(aside);
+        }
+        Ok(moved)
+    }
+
+    /// A new directory for what is moved aside.
+    fn aside(&self, name: &str) -> io::Result<PathBuf> {
+        let parent = self.directory.join(FORGOTTEN);
+        fs::create_dir_all(&parent)?;
+        for number in 1..10_000_u32 {
+            let path = parent.join(format!("{name}-{number}"));
+            match fs::create_dir(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(()) => return Ok(path),
+            }
+        }
+        Err(io::Error::other("more was forgotten than is kept"))
+    }
+}
+
+/// Whether a path is that of the directory of a log, by its name.
+fn is_of_log(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.len() == 32 && name.iter().all(u8::is_ascii_hexdigit)
+}
+
+fn damaged(path: &Path, reason: String) -> Refusal {
+    Refusal::State { path: path.to_owned(), reason }
+}

@@ -1,0 +1,111 @@
+//! Whether installed skills are in the logs of their registries, and what those last said against
+//! them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use skillpkg_schema::QualifiedName;
+
+use super::keys::registry_of;
+use super::{Problem, ProblemKind, Report, Verifier};
+use crate::Error;
+use crate::project::Locked;
+use crate::registry::Registry;
+use crate::settings::registry_text;
+use crate::trust::{Claim, Notice, Standings, is_falsified};
+
+impl Verifier<'_> {
+    /// What is wrong with the proofs that locked skills keep, and what their registries last said
+    /// against them. A proof that is missing or does not hold is asked for, where a network is.
+    pub(super) async fn proofs(&self, locked: &[&Locked]) -> Result<Report, Error> {
+        let mut report = Report::default();
+        let standings = Standings::read(&self.settings.home)?;
+        let mut unproven = Vec::new();
+        for locked in locked {
+            let Some(url) = locked.source.registry() else { continue };
+            let (name, version) = (&locked.name, &locked.version);
+            let standing = standings.of(url, name, version);
+            if let Err(error) = standing.check(name, version) {
+                let problem = Problem::new(name, ProblemKind::Policy, "");
+                let problem = problem.with_detail(error.message);
+                report.problems.push(Problem { code: Some("advisory_forbids"), ..problem });
+            } else {
+                report.notices.extend(standing.told(name, version));
+            }
+            match self.proven(url, locked)? {
+                Ok(true) => {}
+                Ok(false) => unproven.push((*locked, None)),
+                Err(reason) => unproven.push((*locked, Some(reason))),
+            }
+        }
+        let mut failure: Option<String> = None;
+        if !self.settings.offline && !unproven.is_empty() {
+            let wanted: Vec<&Locked> = unproven.iter().map(|(locked, _)| *locked).collect();
+            let mut notices = Vec::new();
+            match self.fetch_proofs(&wanted, &mut notices).await {
+                Ok(()) => {}
+                Err(error) if is_falsified(&error) => return Err(error),
+                Err(error) => failure = Some(error.message),
+            }
+            report.notices.extend(notices.into_iter().map(Notice::into_text));
+        }
+        for (locked, reason) in unproven {
+            let Some(url) = locked.source.registry() else { continue };
+            let is_missing = match self.proven(url, locked)? {
+                Ok(true) => continue,
+                found => found.is_ok(),
+            };
+            let (code, mut detail) = if is_missing {
+                let detail = "no proof that it is in its registry's log is kept".to_owned();
+                ("inclusion_missing", detail)
+            } else {
+                let reason = reason.unwrap_or_default();
+                ("inclusion_refused", format!("the proof that is kept is refused: {reason}"))
+            };
+            if let Some(failure) = &failure {
+                detail = format!("{detail}; another cannot be had: {failure}");
+            }
+            let problem = Problem::new(&locked.name, ProblemKind::Proof, "").with_detail(detail);
+            report.problems.push(Problem { code: Some(code), ..problem });
+        }
+        Ok(report)
+    }
+
+    /// Whether a locked skill is proven, as far as it says that it is in a log; what is wrong with
+    /// the proof is a phrase.
+    fn proven(&self, url: &url::Url, locked: &Locked) -> Result<Result<bool, String>, Error> {
+        if locked.log_index.is_none() && !self.trust.requires_log() {
+            return Ok(Ok(true));
+        }
+        let kept = self.trust.kept(url, &Claim::locked(locked))?;
+        Ok(kept.map(|kept| kept.is_some()))
+    }
+
+    /// Asks for proofs of locked skills: of each registry once.
+    async fn fetch_proofs(
+        &self,
+        locked: &[&Locked],
+        notices: &mut Vec<Notice>,
+    ) -> Result<(), Error> {
+        let mut by_registry: BTreeMap<String, (Registry, Vec<&Locked>)> = BTreeMap::new();
+        for one in locked {
+            let registry = registry_of(self.settings, &one.name, Some(&one.source))?;
+            let key = registry_text(registry.url()).to_owned();
+            by_registry.entry(key).or_insert((registry, Vec::new())).1.push(one);
+        }
+        for (registry, locked) in by_registry.into_values() {
+            let names: Vec<QualifiedName> = locked.iter().map(|one| one.name.clone()).collect();
+            let asked = self.trust.documents(&registry, &names).await?;
+            notices.extend(asked.notices);
+            let claims = asked.documents.iter().filter_map(|found| {
+                let one = locked.iter().find(|one| one.name == found.document.name)?;
+                let entry = found.document.version(&one.version)?;
+                let index = one.log_index.or(entry.log_index);
+                let claim = Claim { index, ..Claim::locked(one) };
+                Some((Arc::clone(found.view.as_ref()?), claim))
+            });
+            self.trust.prove(&registry, claims.collect(), notices).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,149 @@
+//! Who a log is: first contact, rotation, and logs that take the place of others.
+
+use skillpkg::Kind;
+use skillpkg::trust::{self, LogKey};
+use skillpkg_schema::log::{Hash, sign_identity};
+use skillpkg_schema::signature::SigningKey;
+
+use crate::log::Log;
+use crate::machine::Machine;
+use crate::registry::Registry;
+
+fn keys(count: usize) -> Vec<SigningKey> {
+    (0..count).map(|_| SigningKey::generate().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_log_that_nothing_names_is_refused_where_first_use_is_not_trusted() {
+    let registry = Registry::with_waitlist();
+    let mut machine = Machine::new(&registry);
+    machine.settings.trust_on_first_use = false;
+    let error = machine.refused("waitlist").await;
+    assert_eq!((error.code.as_str(), error.kind), ("log_unknown", Kind::Refused));
+    assert!(machine.is_clean() && trust::logs(&machine.settings).unwrap().is_empty());
+    let hint = error.hint.unwrap();
+    let fingerprint: Hash = hint
+        .split_whitespace()
+        .find_map(|word| word.trim_matches(|c: char| !c.is_ascii_hexdigit()).parse().ok())
+        .unwrap();
+    let key = LogKey::Fingerprint(fingerprint);
+    trust::pin(&machine.settings, &registry.choice(), Some(&key)).await.unwrap();
+    machine.install("waitlist").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_configured_key_is_believed_without_a_question_and_another_log_is_refused() {
+    let registry = Registry::with_waitlist();
+    let vkey = registry.log().keys()[0].to_string();
+    let other = Log::new("skillpkg/test").keys()[0].to_string();
+    let machine = Machine::new(&registry);
+    machine.install("waitlist").await.unwrap();
+    let fingerprint = trust::logs(&machine.settings).unwrap()[0].fingerprint.to_string();
+    for (key, is_it) in [
+        (vkey.as_str(), true),
+        (fingerprint.as_str(), true),
+        (other.as_str(), false),
+        (&*"0".repeat(64), false),
+    ] {
+        let mut machine = Machine::new(&registry);
+        machine.settings.trust_on_first_use = false;
+        machine.trust(&registry).log_key = Some(LogKey::parse(key).unwrap());
+        if is_it {
+            machine.install("waitlist").await.unwrap();
+            continue;
+        }
+        let error = machine.refused("waitlist").await;
+        assert_eq!((error.code.as_str(), error.kind), ("log_key_changed", Kind::Refused));
+        assert!(machine.is_clean());
+        // Nor is a log that was pinned before believed against the configuration.
+        let mut machine = Machine::new(&registry);
+        machine.install("waitlist").await.unwrap();
+        machine.trust(&registry).log_key = Some(LogKey::parse(key).unwrap());
+        assert_eq!(machine.in_project("two").refused("waitlist").await.code, "log_key_changed");
+    }
+}
+
+#[tokio::test]
+async fn a_registry_without_the_log_that_was_named_or_is_asked_for_is_refused() {
+    let registry = Registry::with_waitlist();
+    registry.change(|state| state.is_silent = true);
+    Machine::new(&registry).install("waitlist").await.unwrap();
+    let mut machine = Machine::new(&registry);
+    machine.trust(&registry).log_key = Some(LogKey::Fingerprint(Hash::of(b"log")));
+    assert_eq!(machine.refused("waitlist").await.code, "log_missing");
+    let mut machine = Machine::new(&registry);
+    machine.rule("require-log = true\n");
+    assert_eq!(machine.refused("waitlist").await.code, "log_missing");
+}
+
+#[tokio::test]
+async fn a_registry_that_had_a_log_and_answers_without_is_refused() {
+    let registry = Registry::with_waitlist();
+    let machine = Machine::new(&registry);
+    machine.install("waitlist").await.unwrap();
+    registry.change(|state| state.is_silent = true);
+    let error = machine.in_project("two").refused("waitlist").await;
+    assert_eq!((error.code.as_str(), error.kind), ("log_missing", Kind::Refused));
+    // Another log in its place is no better.
+    registry.change(|state| {
+        state.is_silent = false;
+        state.log = Log::new("skillpkg/other");
+    });
+    registry.publish("waitlist", "1.0.0");
+    let error = machine.in_project("two").refused("waitlist").await;
+    assert_eq!((error.code.as_str(), error.kind), ("log_key_changed", Kind::Refused));
+    // Nor is one of the same name.
+    registry.change(|state| state.log = Log::new("skillpkg/test"));
+    for version in ["1.0.0", "1.1.0", "1.2.0"] {
+        registry.publish("waitlist", version);
+    }
+    let error = machine.in_project("two").refused("waitlist").await;
+    assert_eq!((error.code.as_str(), error.kind), ("log_key_changed", Kind::Refused));
+}
+
+#[tokio::test]
+async fn a_rotation_is_believed_where_enough_keys_of_the_one_before_signed_it() {
+    let old = keys(3);
+    let registry = Registry::start(Log::with_rotation("skillpkg/test", old.clone(), 2));
+    registry.publish("waitlist", "1.0.0");
+    let machine = Machine::new(&registry);
+    machine.install("waitlist").await.unwrap();
+    let before = registry.log();
+    let first = before.identities.clone();
+
+    let new = keys(1);
+    let rotate = |signers: &[SigningKey], number: u64| {
+        registry.change(|state| {
+            state.log.identities.clone_from(&first);
+            state.log.take_other_keys();
+            state.log.rotation.clone_from(&new);
+            let identity = state.log.identity(number, 1);
+            state.log.identities.push(sign_identity(&identity, signers));
+        });
+    };
+    let both = |old: &[SigningKey]| [old, &new].concat();
+    for (what, signers, number) in [
+        ("too few", both(&old[..1]), 2),
+        ("the new one alone", both(&[]), 2),
+        ("one left out", both(&old[..2]), 3),
+        ("not by its own", old[..2].to_vec(), 2),
+    ] {
+        rotate(&signers, number);
+        let error = machine.in_project("two").refused("waitlist").await;
+        assert_eq!(error.code, "log_identity_refused", "{what}: {error}");
+        assert_eq!(error.kind, Kind::Verification);
+    }
+    rotate(&both(&old[..2]), 2);
+    let (_, told) = machine.in_project("two").install("waitlist").await.unwrap();
+    assert!(told.iter().any(|line| line.contains("identity 2")), "{told:?}");
+    assert_eq!(trust::logs(&machine.settings).unwrap()[0].identity, 2);
+    // What was proven under the keys before is still proven.
+    assert!(machine.verify(true).await.unwrap().problems.is_empty());
+    // The keys before sign nothing any more.
+    let rotated = registry.log().identities;
+    registry.change(|state| {
+        state.log = before;
+        state.log.identities = rotated;
+    });
+    assert_eq!(machine.in_project("three").refused("waitlist").await.code, "checkpoint_unsigned");
+}
