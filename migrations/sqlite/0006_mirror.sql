@@ -14,6 +14,8 @@ CREATE TABLE relayed_log (
     origin     TEXT PRIMARY KEY,
     -- Where upstream has it, beneath its URL.
     prefix     TEXT NOT NULL,
+    -- Whether upstream itself only relays it: then it has names that the log does not speak of.
+    relayed    BOOLEAN NOT NULL,
     -- JSON list of the envelopes of all its identities.
     identities TEXT NOT NULL,
     -- Leaves of the tree that `relayed_tiles` hold, and its root.

@@ -178,6 +178,9 @@ impl Registry {
             options.at_step.clone(),
         )
         .await?;
+        if let Some(mirror) = &mirror {
+            mirror.beside(log.origin());
+        }
         let (stop, stopped) = oneshot::channel();
         let stopped = async {
             let _: Result<(), _> = stopped.await;

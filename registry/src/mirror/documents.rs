@@ -111,8 +111,15 @@ impl Mirror {
         let ask = Ask::post(route, through.clone(), body);
         let answered: Answered = self.0.upstream.json(&ask, Bound::DOCUMENT).await?;
         let view = answered.views.into_iter().find(|view| view.origin == origin);
-        let view =
-            view.ok_or_else(|| Trouble::log("upstream proves nothing of what it answers"))?;
+        let is_relayed = self.0.relay.is_relayed().await;
+        let Some(view) = view else {
+            // A mirror answers about names of its own alone: its log's, which is not mirrored.
+            return Err(if is_relayed {
+                UpstreamError::NotFound { url: self.upstream() }.into()
+            } else {
+                Trouble::log("upstream proves nothing of what it answers")
+            });
+        };
         let followed = self.0.relay.adopt(&view, through).await?;
         let moment = followed.newest.clone();
         let moment = moment.ok_or_else(|| Trouble::log("a view of no moment"))?;
@@ -127,9 +134,13 @@ impl Mirror {
         let mut parsed = Vec::new();
         for name in names {
             let key = head_key(name);
-            let (bucket, proven) = buckets.get(&bucket_of(&key)).ok_or_else(|| {
-                Trouble::lie(name.to_string(), "upstream does not prove what its document is")
-            })?;
+            let Some((bucket, proven)) = buckets.get(&bucket_of(&key)) else {
+                if is_relayed {
+                    continue;
+                }
+                let detail = "upstream does not prove what its document is";
+                return Err(Trouble::lie(name.to_string(), detail));
+            };
             live.buckets.insert(proven.bucket, Arc::clone(proven));
             let Some((bytes, document)) = documents.remove(name) else {
                 if bucket.get(&key).is_some() {
@@ -243,8 +254,11 @@ impl Mirror {
         if self.missing(name).is_some() {
             return Ok(None);
         }
-        self.ask(std::slice::from_ref(name), through).await?;
-        self.held(name).await
+        match self.ask(std::slice::from_ref(name), through).await {
+            Ok(_) => self.held(name).await,
+            Err(Trouble::Upstream(UpstreamError::NotFound { .. })) => Ok(None),
+            Err(trouble) => Err(trouble),
+        }
     }
 }
 

@@ -136,6 +136,12 @@ impl Mirror {
         })))
     }
 
+    /// Tells the mirror which log is this registry's own.
+    pub(crate) fn beside(&self, own: String) {
+        // Once, when the registry opens: it has one log.
+        let _ = self.0.relay.own.set(own);
+    }
+
     /// The URL of the registry that is mirrored.
     pub fn upstream(&self) -> String {
         self.0.upstream.shown()

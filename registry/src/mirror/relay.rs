@@ -5,7 +5,7 @@
 //! it fetches the hashes of all leaves and hashes them itself. What was rewritten, or differs from
 //! what it was shown before, leads to another root, and is refused for good.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use axum::http::HeaderValue;
@@ -54,6 +54,8 @@ pub(super) struct Moment {
 pub(super) struct Followed {
     pub(super) chain: IdentityChain,
     pub(super) prefix: String,
+    /// Whether upstream relays it as well: of upstream's own names it says nothing then.
+    pub(super) is_relayed: bool,
     edge: Edge,
     root: Hash,
     /// Nothing before the first view.
@@ -72,9 +74,11 @@ pub(super) struct Relay {
     followed: Mutex<Option<Followed>>,
     /// The same for those who only look.
     seen: std::sync::RwLock<Option<Arc<Followed>>>,
+    /// The origin of this registry's own log, which is never the one that is mirrored.
+    pub(super) own: OnceLock<String>,
 }
 
-type LogRow = (String, String, String, i64, String, String);
+type LogRow = (String, String, bool, String, i64, String, String);
 type MomentRow = (String, i64, String, String);
 
 impl Relay {
@@ -82,7 +86,8 @@ impl Relay {
     pub(super) async fn open(database: Database, upstream: Upstream) -> Result<Self, Trouble> {
         let followed = load(&database).await?;
         let seen = std::sync::RwLock::new(followed.clone().map(Arc::new));
-        Ok(Self { database, upstream, followed: Mutex::new(followed), seen })
+        let followed = Mutex::new(followed);
+        Ok(Self { database, upstream, followed, seen, own: OnceLock::new() })
     }
 
     /// The log as it was last seen; [`None`] before the first contact with upstream.
@@ -100,6 +105,11 @@ impl Relay {
         Ok(known.chain.origin().to_owned())
     }
 
+    /// Whether upstream relays the log as well.
+    pub(super) async fn is_relayed(&self) -> bool {
+        self.followed.lock().await.as_ref().is_some_and(|followed| followed.is_relayed)
+    }
+
     /// What was followed; nothing of the log but who it is, where this is the first contact.
     async fn met<'a>(
         &self,
@@ -112,7 +122,8 @@ impl Relay {
             verified(info.checkpoint.as_bytes(), &chain)?;
             let edge = Edge::default();
             let root = edge.root();
-            *followed = Some(Followed { chain, prefix, edge, root, newest: None });
+            let is_relayed = info.relayed;
+            *followed = Some(Followed { chain, prefix, is_relayed, edge, root, newest: None });
         }
         followed.as_mut().ok_or_else(|| Trouble::Ours(Refusal::internal(&"the log is not known")))
     }
@@ -126,10 +137,14 @@ impl Relay {
         let ask = Ask::get(self.upstream.route(&["v1", "log"]), through.clone());
         let answer: Logs = self.upstream.json(&ask, Bound::DOCUMENT).await?;
         let mut logs = answer.logs;
-        let wanted = match origin {
-            Some(origin) => logs.iter().position(|log| log.origin == origin),
-            // A mirror's own log speaks for what is its alone: what it relays is mirrored.
-            None => logs.iter().position(|log| log.relayed).or((!logs.is_empty()).then_some(0)),
+        let wanted = if let Some(origin) = origin {
+            logs.iter().position(|log| log.origin == origin)
+        } else {
+            // A mirror's own log speaks for what is its alone: what it relays is mirrored. What it
+            // relays of this registry's own is no more upstream's than this one's.
+            let is_own = |log: &LogInfo| self.own.get() == Some(&log.origin);
+            let relayed = logs.iter().position(|log| log.relayed && !is_own(log));
+            relayed.or_else(|| logs.iter().position(|log| !is_own(log)))
         };
         let found = wanted.map(|at| logs.swap_remove(at));
         found.ok_or_else(|| {
@@ -160,7 +175,8 @@ impl Relay {
         let moment = moment(view, &checkpoint)?;
         let (chain, prefix) = (followed.chain.clone(), followed.prefix.clone());
         let newest = Some(Arc::new(moment.clone()));
-        let next = Followed { chain, prefix, edge, root: checkpoint.root, newest };
+        let is_relayed = followed.is_relayed;
+        let next = Followed { chain, prefix, is_relayed, edge, root: checkpoint.root, newest };
         self.store(&next, &moment, &made).await?;
         *followed = next.clone();
         let seen = Arc::new(next);
@@ -289,8 +305,8 @@ impl Relay {
         let mut write = self.database.write().await?;
         tree::store(&mut write, made).await?;
         sqlx::query(
-            "INSERT INTO relayed_log (origin, prefix, identities, size, root, checkpoint, heads,
-             refreshed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            "INSERT INTO relayed_log (origin, prefix, relayed, identities, size, root, checkpoint,
+             heads, refreshed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
              ON CONFLICT (origin) DO UPDATE SET identities = excluded.identities,
              prefix = excluded.prefix, size = excluded.size, root = excluded.root,
              checkpoint = excluded.checkpoint, heads = excluded.heads,
@@ -298,6 +314,7 @@ impl Relay {
         )
         .bind(next.chain.origin())
         .bind(&next.prefix)
+        .bind(next.is_relayed)
         .bind(identities)
         .bind(next.edge.size().cast_signed())
         .bind(next.root.to_string())
@@ -335,11 +352,14 @@ impl Relay {
 }
 
 async fn load(database: &Database) -> Result<Option<Followed>, Trouble> {
-    let row: Option<LogRow> =
-        sqlx::query_as("SELECT origin, prefix, identities, size, root, heads FROM relayed_log")
-            .fetch_optional(database.readers())
-            .await?;
-    let Some((origin, prefix, identities, size, root, heads)) = row else { return Ok(None) };
+    let row: Option<LogRow> = sqlx::query_as(
+        "SELECT origin, prefix, relayed, identities, size, root, heads FROM relayed_log",
+    )
+    .fetch_optional(database.readers())
+    .await?;
+    let Some((origin, prefix, is_relayed, identities, size, root, heads)) = row else {
+        return Ok(None);
+    };
     let internal = |error: &dyn std::fmt::Display| Trouble::Ours(Refusal::internal(error));
     let envelopes: Vec<Envelope> =
         serde_json::from_str(&identities).map_err(|error| internal(&error))?;
@@ -354,7 +374,7 @@ async fn load(database: &Database) -> Result<Option<Followed>, Trouble> {
     let newest = load_moment(database, &stored(&heads)?).await?;
     let newest =
         newest.ok_or_else(|| internal(&"the newest moment of the relayed log is missing"))?;
-    Ok(Some(Followed { chain, prefix, edge, root, newest: Some(Arc::new(newest)) }))
+    Ok(Some(Followed { chain, prefix, is_relayed, edge, root, newest: Some(Arc::new(newest)) }))
 }
 
 async fn load_moment(database: &Database, heads: &Hash) -> Result<Option<Moment>, Trouble> {

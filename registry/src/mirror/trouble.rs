@@ -68,6 +68,7 @@ impl From<Trouble> for Refusal {
                 Code::MirrorLoop,
                 "the registry that this one mirrors mirrors this one: each asked the other",
             ),
+            Trouble::Upstream(UpstreamError::NotFound { .. }) => Self::not_found(),
             Trouble::Upstream(UpstreamError::AnswerTooLarge { .. }) => Self::new(
                 Code::AnswerTooLarge,
                 "the documents are too long for one answer; ask for half of the names",

@@ -14,6 +14,7 @@ use super::relay::{Moment, Through};
 use super::trouble::Trouble;
 use super::{Mirror, tree};
 use crate::problem::Refusal;
+use crate::upstream::UpstreamError;
 
 /// What is answered about names that are upstream's.
 #[derive(Debug)]
@@ -59,6 +60,10 @@ impl Mirror {
         }
         match self.ask(names, through).await {
             Ok(live) => self.answer_from_live(live, hand, known).await,
+            // None of them is of the log that is relayed.
+            Err(Trouble::Upstream(UpstreamError::NotFound { .. })) => {
+                self.answer_from_hand(names, hand, None).await
+            }
             Err(trouble) if hand.unknown.is_empty() && known.is_none() => {
                 tracing::debug!(%trouble, "upstream was asked in vain; what is held is served");
                 self.answer_from_hand(names, hand, known).await

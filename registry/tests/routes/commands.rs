@@ -14,7 +14,7 @@ use skillpkg_schema::wire::Document;
 
 use crate::support::{Author, Skill, TestRegistry, client, json};
 
-fn command(data: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn command(data: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_skillpkg-registry"));
     command.args(arguments).arg("--data").arg(data);
     command.env_remove("RUST_LOG").env_remove("SKILLPKG_REGISTRY_DATA");
@@ -32,24 +32,24 @@ fn done(data: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn answered(data: &Path, arguments: &[&str], code: i32) -> Value {
+pub(crate) fn answered(data: &Path, arguments: &[&str], code: i32) -> Value {
     let output = run(data, &[arguments, &["--json"]].concat());
     assert_eq!(output.status.code(), Some(code), "{output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
 /// A serving process, killed where the test ends early.
-struct Serving {
-    process: Child,
-    url: String,
+pub(crate) struct Serving {
+    pub(crate) process: Child,
+    pub(crate) url: String,
 }
 
 impl Serving {
-    fn start(data: &Path) -> Self {
+    pub(crate) fn start(data: &Path) -> Self {
         Self::of(&mut command(data, &["serve", "--listen", "127.0.0.1:0"]))
     }
 
-    fn of(command: &mut Command) -> Self {
+    pub(crate) fn of(command: &mut Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -58,7 +58,7 @@ impl Serving {
         Self { process, url }
     }
 
-    fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }

@@ -72,6 +72,20 @@ impl TestRegistry {
         Self::serving(claim, registry).await
     }
 
+    /// A mirror that listens where another registry did.
+    pub(crate) async fn mirroring_at(
+        directory: &Path,
+        url: &str,
+        settings: mirror::Settings,
+    ) -> Self {
+        let data = Data::open_or_create(directory).await.unwrap();
+        let claim = data.claim().unwrap();
+        let mirror = Mirror::open(&data, settings).await.unwrap();
+        let options = Options::default();
+        let registry = Registry::open_mirroring(data, options, Some(mirror)).await.unwrap();
+        Self::serving_at(claim, registry, url.strip_prefix("http://").unwrap()).await
+    }
+
     /// Keeps its directory as long as itself.
     pub(crate) fn keep(&mut self, directory: TempDir) {
         self.directory = Some(directory);

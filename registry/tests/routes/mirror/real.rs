@@ -2,6 +2,7 @@
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
+use skillpkg_registry::state::Options;
 use skillpkg_schema::log::{Checkpoint, IdentityChain, bucket_of, head_key, verify_inclusion};
 use skillpkg_schema::wire::{IndexAnswer, Logs, ProofsAnswer};
 use skillpkg_schema::{QualifiedName, Sha256Digest};
@@ -123,6 +124,9 @@ async fn a_mirror_of_a_mirror_relays_the_log_that_the_first_one_relays() {
     let packed = upstream.published(&ana, "waitlist", "1.0.0").await;
     let near = mirror(settings(&upstream.url)).await;
     near.mirror().refresh().await.unwrap();
+    let ben = near.author("ben").await;
+    near.scope("own", &ben, false).await;
+    near.published(&ben, "own/plan", "1.0.0").await;
     let far = mirror(settings(&near.url)).await;
     let here = far.get(&skill("waitlist"), None).await.bytes().await.unwrap();
     assert_eq!(here, upstream.get(&skill("waitlist"), None).await.bytes().await.unwrap());
@@ -131,8 +135,36 @@ async fn a_mirror_of_a_mirror_relays_the_log_that_the_first_one_relays() {
     let [_, relayed] = logs(&far).await.logs.try_into().unwrap();
     let [theirs] = logs(&upstream).await.logs.try_into().unwrap();
     assert_eq!(relayed.origin, theirs.origin);
+    // Of the near one's own names that log says nothing: they are not mirrored, and no lie.
+    problem(far.get(&skill("own/plan"), None).await, 404, "not_found").await;
+    let answer = far.index(json!({"names": ["own/plan", "waitlist"]})).await;
+    assert_eq!((answer.documents.len(), answer.missing.len()), (1, 1));
+    assert_eq!(far.alarms().await, [] as [String; 0]);
     upstream.published(&ana, "waitlist", "1.1.0").await;
     near.mirror().refresh().await.unwrap();
     far.mirror().refresh().await.unwrap();
     assert_eq!(far.document("waitlist").await.versions.len(), 2);
+}
+
+#[tokio::test]
+async fn two_mirrors_of_each_other_find_that_out() {
+    // The second is started first, on what will be the address of the first.
+    let directory = tempfile::tempdir().unwrap();
+    let mut placeholder = TestRegistry::start_in(directory.path(), Options::default()).await;
+    let second = mirror(settings(&placeholder.url)).await;
+    let ben = second.author("ben").await;
+    second.scope("own", &ben, false).await;
+    second.published(&ben, "own/plan", "1.0.0").await;
+    // It has met the first while that mirrored nothing.
+    second.mirror().refresh().await.unwrap();
+    let address = placeholder.url.clone();
+    placeholder.stop().await;
+    drop(placeholder);
+    let first = TestRegistry::mirroring_at(directory.path(), &address, settings(&second.url)).await;
+    for registry in [&first, &second] {
+        let looped = registry.get(&skill("zzz/absent"), None).await;
+        problem(looped, 508, "mirror_loop").await;
+    }
+    // What the one has of its own, the other mirrors.
+    assert_eq!(first.document("own/plan").await.versions.len(), 1);
 }
