@@ -348,6 +348,7 @@ impl Log {
             heads: self.proven(self.size() - 1),
             buckets: numbers.into_iter().map(|number| self.bucket(number)).collect(),
             statements: private.collect(),
+            refreshed: None,
         }
     }
 
