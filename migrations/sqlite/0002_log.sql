@@ -38,6 +38,9 @@ CREATE TABLE log_records (
     sealed    TEXT NOT NULL
 );
 
+-- A leaf and its version are found by one another.
+CREATE INDEX versions_by_leaf ON versions (log_index);
+
 -- Skills whose documents a leaf changes that the newest checkpoint does not cover.
 CREATE TABLE log_touched (
     skill_id  INTEGER NOT NULL REFERENCES skills (id),

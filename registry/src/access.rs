@@ -72,6 +72,8 @@ pub const TABLE: &[Row] = &[
     row(Method::GET, "/relayed/log/checkpoint", Need::Nothing),
     row(Method::GET, "/relayed/log/tile/{*path}", Need::Nothing),
     row(Method::PUT, "/v1/skills/{scope}/{name}/{version}", Need::Publish),
+    row(Method::POST, "/v1/skills/{scope}/{name}/advisories", Need::Yank),
+    row(Method::DELETE, "/v1/skills/{scope}/{name}/advisories/{advisory}", Need::Yank),
     row(Method::POST, "/v1/skills/{scope}/{name}/{version}/yank", Need::Yank),
     row(Method::POST, "/v1/skills/{scope}/{name}/{version}/unyank", Need::Yank),
     row(Method::GET, "/v1/skills/{scope}/{name}/owners", Need::Read),

@@ -6,6 +6,7 @@
 
 use skillpkg_schema::log::Subject;
 use skillpkg_schema::signature::KeyId;
+use skillpkg_schema::wire::Advisory;
 use skillpkg_schema::{ContentAddress, QualifiedName, Scope, Version};
 
 use crate::accounts::Actor;
@@ -61,6 +62,10 @@ pub enum Kind {
     VersionDeleted,
     /// A name was deleted with every version; the detail is the reason.
     NameDeleted,
+    /// An advisory was published; the detail is its id.
+    AdvisoryPublished,
+    /// An advisory was taken back; the detail is its id.
+    AdvisoryWithdrawn,
 }
 
 impl Kind {
@@ -89,6 +94,8 @@ impl Kind {
             Self::OwnerRemoved => "owner_removed",
             Self::VersionDeleted => "version_deleted",
             Self::NameDeleted => "name_deleted",
+            Self::AdvisoryPublished => "advisory_published",
+            Self::AdvisoryWithdrawn => "advisory_withdrawn",
         }
     }
 }
@@ -266,6 +273,20 @@ pub enum Change<'a> {
         /// Why.
         reason: &'a str,
     },
+    /// An advisory was published.
+    AdvisoryPublished {
+        /// The whole name.
+        name: &'a QualifiedName,
+        /// The advisory.
+        advisory: &'a Advisory,
+    },
+    /// An advisory was taken back.
+    AdvisoryWithdrawn {
+        /// The whole name.
+        name: &'a QualifiedName,
+        /// Its id.
+        id: &'a str,
+    },
 }
 
 impl Change<'_> {
@@ -294,6 +315,8 @@ impl Change<'_> {
             Self::OwnerRemoved { .. } => Kind::OwnerRemoved,
             Self::VersionDeleted { .. } => Kind::VersionDeleted,
             Self::NameDeleted { .. } => Kind::NameDeleted,
+            Self::AdvisoryPublished { .. } => Kind::AdvisoryPublished,
+            Self::AdvisoryWithdrawn { .. } => Kind::AdvisoryWithdrawn,
         }
     }
 
@@ -320,7 +343,9 @@ impl Change<'_> {
             | Self::OwnerDeclined { name, .. }
             | Self::OwnerAdded { name, .. }
             | Self::OwnerRemoved { name, .. }
-            | Self::NameDeleted { name, .. } => name.to_string(),
+            | Self::NameDeleted { name, .. }
+            | Self::AdvisoryPublished { name, .. }
+            | Self::AdvisoryWithdrawn { name, .. } => name.to_string(),
         }
     }
 
@@ -355,6 +380,8 @@ impl Change<'_> {
             Self::Yanked { reason, .. }
             | Self::VersionDeleted { reason, .. }
             | Self::NameDeleted { reason, .. } => (*reason).to_owned(),
+            Self::AdvisoryPublished { advisory, .. } => advisory.id.clone(),
+            Self::AdvisoryWithdrawn { id, .. } => (*id).to_owned(),
         }
     }
 
@@ -419,6 +446,17 @@ impl Change<'_> {
             }
             Self::NameDeleted { name, reason } => {
                 Subject::NameDeleted { name: name.clone(), reason: owned(reason) }
+            }
+            Self::AdvisoryPublished { name, advisory } => Subject::Advisory {
+                id: advisory.id.clone(),
+                name: name.clone(),
+                versions: advisory.versions.clone(),
+                effect: advisory.effect,
+                summary: advisory.summary.clone(),
+                by,
+            },
+            Self::AdvisoryWithdrawn { name, id } => {
+                Subject::AdvisoryWithdrawn { id: owned(id), name: name.clone(), by }
             }
         })
     }

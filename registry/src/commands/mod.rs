@@ -1,6 +1,8 @@
 //! The commands of an operator.
 
+mod advisory;
 mod gc;
+mod log;
 mod mirror;
 mod name;
 mod output;
@@ -42,6 +44,12 @@ enum Command {
     /// Names: those that read like others, deleting them, giving them to others
     #[command(subcommand)]
     Name(name::Name),
+    /// Advisories: what is known to be wrong with versions
+    #[command(subcommand)]
+    Advisory(advisory::Advisory),
+    /// The transparency log: who it is, its next keys, and what is wrong with it
+    #[command(subcommand)]
+    Log(log::Log),
     /// Tokens of any account
     #[command(subcommand)]
     Token(token::Token),
@@ -171,6 +179,8 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
             Command::User(user) => (user.run().await, user.json()),
             Command::Scope(scope) => (scope.run().await, scope.json()),
             Command::Name(name) => (name.run().await, name.json()),
+            Command::Advisory(advisory) => (advisory.run().await, advisory.json()),
+            Command::Log(log) => (log.run().await, log.json()),
             Command::Token(token) => (token.run().await, token.json()),
             Command::Verify(verify) => (verify.run().await, verify.json()),
             Command::Gc(gc) => (gc.run().await, gc.json()),

@@ -8,7 +8,7 @@ use skillpkg_registry::upkeep;
 
 use super::{Directory, Failure, Format, output};
 
-/// Hashes every archive, manifest and file; the exit code is 3 where something is wrong. Works while
+/// Hashes every archive, manifest and file, and audits the log; the exit code is 3 where something is wrong. Works while
 /// the registry serves.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  skillpkg-registry verify --data /var/lib/skillpkg")]
@@ -29,14 +29,21 @@ impl Verify {
         let report = upkeep::verify(&data).await?;
         let ok = report.problems.is_empty();
         if self.format.json {
-            let (checked, problems) = (report.checked, &report.problems);
-            output::json(&serde_json::json!({"ok": ok, "checked": checked, "problems": problems}))?;
+            output::json(&serde_json::json!({
+                "ok": ok,
+                "checked": report.checked,
+                "leaves": report.leaves,
+                "problems": report.problems,
+            }))?;
         } else {
             for damage in &report.problems {
                 output::line(&format!("{}: {}", damage.subject, damage.detail))?;
             }
             let count = report.problems.len();
-            output::tell(&format!("{} objects hashed, {count} problems", report.checked));
+            let upkeep::Report { checked, leaves, .. } = report;
+            output::tell(&format!(
+                "{checked} objects hashed, {leaves} leaves of the log read, {count} problems"
+            ));
         }
         Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(3) })
     }

@@ -58,6 +58,14 @@ pub enum LogError {
         /// What was asked for.
         asked: String,
     },
+    /// The next identity lacks signatures.
+    #[error("{0}")]
+    NotYet(IdentityError),
+    /// The next identity is for other keys than those that were made for it.
+    #[error(
+        "the identity names other keys than those in `log` of the data directory: it is not the one that `log rotate` has made last"
+    )]
+    OtherKeys,
     /// A file of the log's directory.
     #[error("`{}`: {reason}", .path.display())]
     File {

@@ -8,6 +8,7 @@
 //! that no two roots are ever signed for one size, nor a smaller size after a larger.
 
 mod append;
+pub mod audit;
 mod backfill;
 mod buckets;
 mod counters;
@@ -17,6 +18,7 @@ mod keyring;
 mod moment;
 mod open;
 mod progress;
+pub mod rotation;
 mod seal;
 mod sequencer;
 mod settle;

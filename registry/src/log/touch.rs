@@ -20,7 +20,16 @@ pub async fn touch(write: &mut Write, change: Change<'_>, index: i64) -> Result<
         Change::Yanked { name, .. }
         | Change::Unyanked { name, .. }
         | Change::VersionDeleted { name, .. }
-        | Change::NameDeleted { name, .. } => touch_skill(write, name, index).await,
+        | Change::NameDeleted { name, .. }
+        | Change::AdvisoryWithdrawn { name, .. } => touch_skill(write, name, index).await,
+        Change::AdvisoryPublished { name, advisory } => {
+            sqlx::query("UPDATE advisories SET log_index = $1 WHERE id = $2")
+                .bind(index)
+                .bind(&advisory.id)
+                .execute(&mut **write)
+                .await?;
+            touch_skill(write, name, index).await
+        }
         Change::KeyAdded { key, .. } => {
             sqlx::query("UPDATE keys SET log_index = $1 WHERE id = $2")
                 .bind(index)

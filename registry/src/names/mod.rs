@@ -58,6 +58,9 @@ pub enum ChangeError {
     /// A name that has versions.
     #[error("`{0}` is published; `name delete` deletes it, and then it can be refused")]
     InUse(QualifiedName),
+    /// There is no advisory with this id.
+    #[error("there is no advisory `{}`; `advisory list` shows those there are", escape(.0))]
+    UnknownAdvisory(String),
     /// There is no account of this name.
     #[error("there is no account `{}`; `user list` shows those there are", escape(.0))]
     UnknownAccount(String),
@@ -81,6 +84,7 @@ impl ChangeError {
             Self::ManyAsked { .. } => "many_asked",
             Self::InUse(_) => "name_in_use",
             Self::UnknownAccount(_) => "unknown_account",
+            Self::UnknownAdvisory(_) => "unknown_advisory",
             Self::Refused(_) => "refused",
             Self::Database(_) => "database_failed",
         }

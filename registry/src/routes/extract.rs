@@ -61,6 +61,18 @@ impl<S: Send + Sync> FromRequestParts<S> for NamedVersion {
     }
 }
 
+/// What a path names of a skill, `{scope}/{name}/…/{id}`.
+pub(super) struct NamedPart(pub(super) QualifiedName, pub(super) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for NamedPart {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Answer<Self> {
+        let (scope, name, id) = texts::<(String, String, String), S>(parts, state).await?;
+        Ok(Self(whole_name(&scope, &name)?, id))
+    }
+}
+
 fn whole_name(scope: &str, name: &str) -> Answer<QualifiedName> {
     QualifiedName::from_wire(scope, name)
         .map_err(|error| Refusal::new(Code::InvalidName, error.to_string()))

@@ -1,5 +1,6 @@
 //! The routes, one noun a file, and what stands around them all.
 
+mod advisories;
 mod archives;
 mod around;
 mod blobs;
@@ -66,6 +67,8 @@ pub fn router(registry: &Registry) -> (Router, OpenApi) {
         .routes(routes!(blobs::get))
         .routes(routes!(relayed_log::checkpoint))
         .routes(routes!(relayed_log::tile))
+        .routes(routes!(advisories::publish))
+        .routes(routes!(advisories::withdraw))
         .routes(routes!(yank::yank))
         .routes(routes!(yank::unyank))
         .routes(routes!(owners::list, owners::add, owners::remove))

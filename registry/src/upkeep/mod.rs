@@ -8,6 +8,8 @@ pub(crate) use gc::remove_unnamed;
 pub use gc::{Removal, remove_orphans};
 pub use verify::{Damage, DamageKind, Report, verify};
 
+use crate::log::LogError;
+
 /// Why upkeep ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum UpkeepError {
@@ -17,6 +19,9 @@ pub enum UpkeepError {
     /// The blob storage.
     #[error("the blob storage failed: {0}")]
     Blobs(#[from] object_store::Error),
+    /// The log.
+    #[error("the log: {0}")]
+    Log(#[from] LogError),
     /// Reading or removing failed.
     #[error("reading or removing failed: {0}")]
     Io(#[from] std::io::Error),

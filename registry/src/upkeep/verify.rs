@@ -12,6 +12,7 @@ use skillpkg_schema::{Manifest, Sha256Digest};
 use super::UpkeepError;
 use crate::blobs::Kind;
 use crate::data::Data;
+use crate::log::audit;
 
 /// Rows read at a time.
 const PAGE: i64 = 200;
@@ -46,6 +47,8 @@ pub struct Damage {
 pub struct Report {
     /// Objects read and hashed.
     pub checked: u64,
+    /// Leaves of the log that were read.
+    pub leaves: u64,
     /// In the order found.
     pub problems: Vec<Damage>,
 }
@@ -60,7 +63,7 @@ impl Report {
 /// size, envelope.
 type VersionRow = (i64, String, String, String, String, String, String, i64, i64, String);
 
-/// Reads and hashes everything that a row names; changes nothing.
+/// Reads and hashes everything that a row names, and audits the log; changes nothing.
 ///
 /// Versions that are published or deleted meanwhile may be left out. Needs memory for one manifest.
 pub async fn verify(data: &Data) -> Result<Report, UpkeepError> {
@@ -90,6 +93,9 @@ pub async fn verify(data: &Data) -> Result<Report, UpkeepError> {
     }
     verify_blobs(data, &mut report).await?;
     verify_mirrored(data, &mut report).await?;
+    let log = audit::audit_data(data).await?;
+    report.leaves = log.leaves;
+    report.problems.extend(log.problems);
     Ok(report)
 }
 

@@ -7,7 +7,9 @@ use serde_json::json;
 use skillpkg_registry::access::{Need, TABLE};
 use skillpkg_registry::accounts::scopes::Role;
 use skillpkg_schema::QualifiedName;
-use skillpkg_schema::wire::{Document, IndexAnswer, Problem, ProofsAnswer, SearchAnswer};
+use skillpkg_schema::wire::{
+    Document, Effect, IndexAnswer, NewAdvisory, Problem, ProofsAnswer, SearchAnswer,
+};
 
 use crate::support::{self, Author, Packed, Skill, TestRegistry};
 
@@ -179,6 +181,8 @@ struct Stage {
     targets: Vec<(Target, Packed)>,
     /// The leaves of the targets that there are.
     leaves: HashMap<QualifiedName, u64>,
+    /// Their advisories.
+    advisories: HashMap<QualifiedName, String>,
     /// Leaves in the log.
     size: u64,
 }
@@ -216,6 +220,9 @@ async fn stage() -> Stage {
         (Target::NoScope, no_scope),
     ];
     let mut leaves = HashMap::new();
+    let mut advisories = HashMap::new();
+    let new =
+        NewAdvisory { versions: "*".to_owned(), effect: Effect::Warn, summary: "s".to_owned() };
     for (target, packed) in &targets[..2] {
         let path = format!(
             "/v1/skills/{}",
@@ -224,9 +231,14 @@ async fn stage() -> Stage {
         let document: Document =
             support::json(registry.get(&path, Some(&owner.token)).await, StatusCode::OK).await;
         leaves.insert(packed.manifest.name.clone(), document.versions[0].log_index.unwrap());
+        let database = &registry.data().database;
+        let advisory = skillpkg_registry::advisories::add(database, &packed.manifest.name, &new)
+            .await
+            .unwrap();
+        advisories.insert(packed.manifest.name.clone(), advisory.id);
     }
     let size = registry.registry.log.moment().await.size();
-    Stage { registry, callers, targets, leaves, size }
+    Stage { registry, callers, targets, leaves, advisories, size }
 }
 
 /// Revokes the token that was minted last.
@@ -249,7 +261,8 @@ impl Stage {
             .replace("{version}", &manifest.version.to_string())
             .replace("{digest}", &packed.digests.sha256.to_string())
             .replace("{id}", &"0".repeat(64))
-            .replace("{*path}", "0/000.p/2");
+            .replace("{*path}", "0/000.p/2")
+            .replace("{advisory}", self.advisories.get(&manifest.name).map_or("SKA-1", |id| id));
         let address = if path.contains("blobs") {
             manifest.files[0].blake3.address()
         } else {
@@ -261,6 +274,9 @@ impl Stage {
             ("POST", "/v1/log/proofs") => {
                 let leaf = self.leaves.get(&manifest.name).unwrap_or(&u64::MAX);
                 json!({"origin": self.registry.registry.log.origin(), "size": self.size, "indices": [leaf]})
+            }
+            ("POST", path) if path.ends_with("/advisories") => {
+                json!({"versions": "*", "effect": "warn", "summary": "for a test"})
             }
             ("POST", path) if path.ends_with("/yank") => json!({"reason": "for a test"}),
             ("PUT", path) if path.ends_with("/owners") => json!({"account": "owner"}),

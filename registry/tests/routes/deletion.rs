@@ -238,6 +238,7 @@ async fn a_publish_and_a_deletion_at_once_leave_no_row_without_its_bytes() {
                 let _ = deletion::delete(&data.database, &name, Some(&version), "a test").await;
             }
             upkeep::remove_orphans(&data, Duration::ZERO, false).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(30)).await;
         }
     });
     for patch in 0..20 {
@@ -245,10 +246,11 @@ async fn a_publish_and_a_deletion_at_once_leave_no_row_without_its_bytes() {
             .with_file("shared.md", "The same in each.\n")
             .pack(&ana);
         for attempt in 0.. {
-            match registry.publish(&ana, &packed).await.status().as_u16() {
+            let answer = registry.publish(&ana, &packed).await;
+            match answer.status().as_u16() {
                 201 => break,
                 503 if attempt < 100 => {}
-                other => panic!("{other}"),
+                other => panic!("{other}: {}", answer.text().await.unwrap()),
             }
         }
     }

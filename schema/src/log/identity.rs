@@ -155,7 +155,8 @@ impl LogIdentity {
         Hash::of(&self.to_bytes())
     }
 
-    fn from_envelope(envelope: &Envelope) -> Result<Self, IdentityError> {
+    /// Reads the identity in an envelope, whoever has signed it.
+    pub fn from_envelope(envelope: &Envelope) -> Result<Self, IdentityError> {
         if envelope.payload_type() != PAYLOAD_TYPE {
             return Err(IdentityError::PayloadType(envelope.payload_type().to_owned()));
         }

@@ -64,6 +64,15 @@ impl Envelope {
         Self { payload_type: payload_type.to_owned(), payload, signatures }
     }
 
+    /// With a signature of one more key; an earlier one of the same key goes.
+    #[must_use]
+    pub fn also_signed(mut self, key: &SigningKey) -> Self {
+        let signed = Self::sign(&self.payload_type, &self.payload(), std::slice::from_ref(key));
+        self.signatures.retain(|one| one.keyid != key.public().id());
+        self.signatures.extend(signed.signatures);
+        self
+    }
+
     /// Reads canonical bytes, and nothing else.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, EnvelopeError> {
         if bytes.len() > MAX_ENVELOPE_BYTES {

@@ -13,6 +13,19 @@ pub enum Effect {
     Forbid,
 }
 
+/// Asks that an advisory be published.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct NewAdvisory {
+    /// The versions that it is about: a semver requirement as Cargo reads it, `*` for all.
+    pub versions: String,
+    /// What it asks of clients.
+    pub effect: Effect,
+    /// What is wrong: 1 to 500 characters, one line.
+    pub summary: String,
+}
+
 /// An advisory about versions of the skill in whose document it stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

@@ -16,7 +16,7 @@ pub use account::{
     AddKey, InviteOwner, Invited, Key, Keys, MintToken, MintedToken, OwnerChange, Owners,
     RevokeKey, Token, Tokens, WhoAmI,
 };
-pub use advisory::{Advisory, Effect};
+pub use advisory::{Advisory, Effect, NewAdvisory};
 pub use document::{
     DeletedVersion, Document, IndexAnswer, IndexRequest, SignerKey, VersionEntry, Yank, YankRequest,
 };

@@ -1,0 +1,225 @@
+//! The next identity of the log: new keys, named by the rotation keys.
+//!
+//! The registry that serves takes it once it is adopted, and appends its leaf.
+
+use std::path::Path;
+
+use skillpkg_schema::log::{
+    IdentityChain, IdentityError, LogIdentity, RotationKeys, sign_identity,
+};
+use skillpkg_schema::signature::{Envelope, PublicKey, SigningKey};
+
+use super::keyring::{
+    IDENTITIES, Keyring, chain_of, identity_of, key_path, make_key, read_key, write_identities,
+};
+use super::{LogError, files};
+
+/// The file of an identity that lacks signatures.
+const NEXT: &str = "next-identity.json";
+
+/// What an operator asks of the next identity.
+#[derive(Debug, Default)]
+pub struct Asked {
+    /// Who is to name the identity after it; empty for those who name this one.
+    pub rotation: Vec<PublicKey>,
+    /// How many of them must sign; [`None`] for as many as now, or as there are.
+    pub threshold: Option<u32>,
+    /// Private keys that sign it now, beside the log's own.
+    pub signers: Vec<SigningKey>,
+}
+
+/// The next identity, as far as it has come.
+#[derive(Debug)]
+pub enum Next {
+    /// It is adopted.
+    Adopted(IdentityChain),
+    /// These bytes lack signatures, for this reason.
+    Unsigned(Envelope, IdentityError),
+}
+
+/// The identities of the log in `directory`.
+pub fn chain(directory: &Path) -> Result<IdentityChain, LogError> {
+    let path = directory.join(IDENTITIES);
+    let bytes = files::read(&path)?.ok_or(LogError::NoKeys(0))?;
+    chain_of(&path, &bytes)
+}
+
+/// Makes the keys of the next identity, and signs it with every rotation key that is at hand; adopts
+/// it where they are enough, and else keeps it for [`sign`] and [`adopt`].
+///
+/// The keys are on the disk before anything names them. Cut short, the log goes on as it was.
+pub fn rotate(directory: &Path, asked: &Asked) -> Result<Next, LogError> {
+    let chain = chain(directory)?;
+    let latest = chain.latest().ok_or(LogError::NoKeys(0))?;
+    let number = latest.number + 1;
+    let key = make_key(&key_path(directory, "key", number))?;
+    let cosigner = make_key(&key_path(directory, "cosigner", number))?;
+    let keys = if asked.rotation.is_empty() {
+        latest.rotation.keys.clone()
+    } else {
+        asked.rotation.iter().map(PublicKey::to_pem).collect()
+    };
+    let most = u32::try_from(keys.len()).unwrap_or(u32::MAX);
+    let threshold = asked.threshold.unwrap_or(latest.rotation.threshold.min(most));
+    let rotation = RotationKeys { keys, threshold };
+    let identity = identity_of(chain.origin(), number, &key, &cosigner, rotation)?;
+    let signers = signers(directory, latest, &identity, &asked.signers)?;
+    let envelope = sign_identity(&identity, &signers);
+    match adopt(directory, &envelope) {
+        Ok(chain) => Ok(Next::Adopted(chain)),
+        Err(LogError::NotYet(reason)) => {
+            // Texts and lists of texts: nothing in it that serialisation can refuse.
+            let json = serde_json::to_vec(&envelope).unwrap_or_default();
+            files::write(&directory.join(NEXT), &json)?;
+            Ok(Next::Unsigned(envelope, reason))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The private keys at hand that may name the next identity or the one after it.
+fn signers(
+    directory: &Path,
+    latest: &LogIdentity,
+    next: &LogIdentity,
+    given: &[SigningKey],
+) -> Result<Vec<SigningKey>, LogError> {
+    let named = |key: &SigningKey| {
+        let pem = key.public().to_pem();
+        latest.rotation.keys.contains(&pem) || next.rotation.keys.contains(&pem)
+    };
+    let mut signers: Vec<SigningKey> = Vec::new();
+    let mut add = |key: SigningKey| {
+        if named(&key) && !signers.iter().any(|other| other.public() == key.public()) {
+            signers.push(key);
+        }
+    };
+    given.iter().cloned().for_each(&mut add);
+    for number in 1..=next.number {
+        let path = key_path(directory, "key", number);
+        if path.exists() {
+            add(read_key(&path)?);
+        }
+    }
+    Ok(signers)
+}
+
+/// The identity that waits for signatures, where one does.
+pub fn next(directory: &Path) -> Result<Option<Envelope>, LogError> {
+    let path = directory.join(NEXT);
+    let Some(bytes) = files::read(&path)? else { return Ok(None) };
+    parse(&path, &bytes).map(Some)
+}
+
+/// Reads an envelope of an identity, with whichever signatures it has.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<Envelope, LogError> {
+    let envelope: Envelope = serde_json::from_slice(bytes)
+        .map_err(|error| LogError::File { path: path.to_owned(), reason: error.to_string() })?;
+    LogIdentity::from_envelope(&envelope)?;
+    Ok(envelope)
+}
+
+/// Signs an identity with one more key; needs no data directory.
+pub fn sign(envelope: Envelope, key: &SigningKey) -> Result<Envelope, LogError> {
+    LogIdentity::from_envelope(&envelope)?;
+    Ok(envelope.also_signed(key))
+}
+
+/// Makes an identity the newest, where enough have signed it and its keys are here.
+///
+/// Returned, it survives a crash; cut short, the one before is the newest.
+pub fn adopt(directory: &Path, envelope: &Envelope) -> Result<IdentityChain, LogError> {
+    let present = chain(directory)?;
+    let identity = LogIdentity::from_envelope(envelope)?;
+    let mut envelopes = present.envelopes().to_vec();
+    envelopes.push(envelope.clone());
+    let chain = present.continued(envelopes).map_err(|error| match error {
+        IdentityError::TooFew { .. } => LogError::NotYet(error),
+        error => error.into(),
+    })?;
+    let key = read_key(&key_path(directory, "key", identity.number))?;
+    let cosigner = read_key(&key_path(directory, "cosigner", identity.number))?;
+    let rotation = identity.rotation.clone();
+    let made = identity_of(chain.origin(), identity.number, &key, &cosigner, rotation)?;
+    if made.keys != identity.keys {
+        return Err(LogError::OtherKeys);
+    }
+    write_identities(directory, chain.envelopes())?;
+    let next = directory.join(NEXT);
+    match std::fs::remove_file(&next) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(LogError::Io { path: next, source: error });
+        }
+        _ => {}
+    }
+    // What was adopted is what will sign.
+    Keyring::open(directory)?.ok_or(LogError::NoKeys(0))?;
+    Ok(chain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn started() -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        Keyring::make(directory.path(), Some("example.com/log")).unwrap();
+        directory
+    }
+
+    #[test]
+    fn the_first_key_names_the_next_identity_unless_others_are_to() {
+        let directory = started();
+        let Next::Adopted(chain) = rotate(directory.path(), &Asked::default()).unwrap() else {
+            panic!("not adopted");
+        };
+        assert_eq!(chain.latest().unwrap().number, 2);
+        assert_eq!(chain.identities()[0].rotation, chain.identities()[1].rotation);
+        assert_ne!(chain.identities()[0].keys, chain.identities()[1].keys);
+        let keyring = Keyring::open(directory.path()).unwrap().unwrap();
+        assert_eq!(keyring.number(), 2);
+    }
+
+    #[test]
+    fn keys_that_are_elsewhere_sign_elsewhere() {
+        let directory = started();
+        let offline: Vec<SigningKey> = (0..3).map(|_| SigningKey::generate().unwrap()).collect();
+        let rotation = offline.iter().map(SigningKey::public).collect();
+        let asked = Asked { rotation, threshold: Some(2), signers: Vec::new() };
+        // The first key agrees; of the new ones two must as well.
+        let Next::Unsigned(envelope, IdentityError::TooFew { needed: 2, found: 0, .. }) =
+            rotate(directory.path(), &asked).unwrap()
+        else {
+            panic!("adopted");
+        };
+        assert_eq!(next(directory.path()).unwrap(), Some(envelope.clone()));
+        let once = sign(envelope, &offline[0]).unwrap();
+        assert!(matches!(adopt(directory.path(), &once), Err(LogError::NotYet(_))));
+        let twice = sign(once, &offline[2]).unwrap();
+        assert_eq!(adopt(directory.path(), &twice).unwrap().latest().unwrap().number, 2);
+        assert_eq!(next(directory.path()).unwrap(), None);
+        // From here on the first key names none.
+        let Next::Unsigned(_, IdentityError::TooFew { number: 3, .. }) =
+            rotate(directory.path(), &Asked::default()).unwrap()
+        else {
+            panic!("adopted");
+        };
+        assert_eq!(Keyring::open(directory.path()).unwrap().unwrap().number(), 2);
+        let signers = offline[..2].to_vec();
+        let asked = Asked { signers, ..Asked::default() };
+        assert!(matches!(rotate(directory.path(), &asked).unwrap(), Next::Adopted(_)));
+    }
+
+    #[test]
+    fn an_identity_for_other_keys_is_not_adopted() {
+        let directory = started();
+        let key = read_key(&key_path(directory.path(), "key", 1)).unwrap();
+        let (other, cosigner) = (SigningKey::generate().unwrap(), SigningKey::generate().unwrap());
+        make_key(&key_path(directory.path(), "key", 2)).unwrap();
+        make_key(&key_path(directory.path(), "cosigner", 2)).unwrap();
+        let rotation = RotationKeys { keys: vec![key.public().to_pem()], threshold: 1 };
+        let identity = identity_of("example.com/log", 2, &other, &cosigner, rotation).unwrap();
+        let envelope = sign_identity(&identity, &[key]);
+        assert!(matches!(adopt(directory.path(), &envelope), Err(LogError::OtherKeys)));
+    }
+}
