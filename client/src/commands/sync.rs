@@ -22,6 +22,9 @@ pub(crate) struct Arguments {
     check: bool,
     #[command(flatten)]
     placing: PlacingArguments,
+    /// Ask no registry
+    #[arg(long)]
+    offline: bool,
     /// Approve what they run
     #[arg(short, long)]
     yes: bool,
@@ -32,14 +35,16 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let Arguments { frozen, check, placing, yes, accept_signer } = arguments;
+    let Arguments { frozen, check, placing, offline, yes, accept_signer } = arguments;
     let options = Options { approve: yes, accept_signer, ..placing.options() };
     let mut terminal = Terminal::approving(context.output);
     if check {
         return tell_drift(&options, context, &mut terminal);
     }
     let frozen = if frozen { Frozen::Yes } else { Frozen::No };
-    let report = sync(&context.settings, &options, frozen, &mut terminal).await?;
+    let mut settings = context.settings.clone();
+    settings.offline |= offline;
+    let report = sync(&settings, &options, frozen, &mut terminal).await?;
     installed::tell(&report, context.output)?;
     Ok(0)
 }

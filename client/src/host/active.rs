@@ -8,6 +8,7 @@ use super::snapshot::Snapshot;
 use crate::policy::{Installed, Policy, Violation, refuse, violations_of};
 use crate::project::{LOCK_FILE, LockFile, ProjectDirectory};
 use crate::state::Active;
+use crate::trust::{Standing, Standings};
 use crate::{Error, Kind};
 
 /// One active skill.
@@ -53,7 +54,17 @@ impl Host {
         snapshot.locked = lock.skill(&found.name).cloned();
         snapshot.policy = self.policy()?;
         refuse(&self.forbidden(&snapshot)?)?;
+        self.standing(&snapshot)?.check(&snapshot.manifest.name, &snapshot.manifest.version)?;
         Ok(snapshot)
+    }
+
+    /// What its registry last said against a snapshot that the lockfile names.
+    pub(super) fn standing(&self, snapshot: &Snapshot) -> Result<Standing, Error> {
+        let locked = snapshot.locked.as_ref();
+        let Some((locked, url)) = locked.and_then(|one| Some((one, one.source.registry()?))) else {
+            return Ok(Standing::default());
+        };
+        Ok(Standings::read(&self.settings.home)?.of(url, &locked.name, &locked.version))
     }
 
     /// The policies, as they are now.

@@ -20,7 +20,6 @@ use crate::policy::refuse;
 use crate::runner::{
     FailureKind, RunBounds, RunContext, RunFailure, RunOutput, Script, ScriptSource, Spawn,
 };
-use crate::trust::Standings;
 use crate::{Error, Kind};
 
 impl Host {
@@ -52,7 +51,10 @@ impl Host {
     ) -> Result<CallOutcome, CallError> {
         let snapshot = self.active_snapshot(skill)?;
         self.check_approved(&snapshot)?;
-        self.check_standing(&snapshot, permission)?;
+        tell(
+            &self.standing(&snapshot)?.told(&snapshot.manifest.name, &snapshot.manifest.version),
+            permission,
+        );
         if snapshot.manifest.tools.iter().any(|tool| tool.id == capability) {
             return self.call_tool(&snapshot, capability, arguments, permission, options).await;
         }
@@ -77,24 +79,6 @@ impl Host {
         );
         Err(Error::new(Kind::Refused, "approval_required", message)
             .with_hint(format!("`skillpkg activate {}` shows it and asks", manifest.name)))
-    }
-
-    /// Refuses a skill that an advisory forbids, and tells what else its registry last said against
-    /// it.
-    fn check_standing(
-        &self,
-        snapshot: &Snapshot,
-        permission: &dyn Permission,
-    ) -> Result<(), Error> {
-        let locked = snapshot.locked.as_ref();
-        let Some((locked, url)) = locked.and_then(|one| Some((one, one.source.registry()?))) else {
-            return Ok(());
-        };
-        let standings = Standings::read(&self.settings.home)?;
-        let standing = standings.of(url, &locked.name, &locked.version);
-        standing.check(&locked.name, &locked.version)?;
-        tell(&standing.told(&locked.name, &locked.version), permission);
-        Ok(())
     }
 
     async fn call_tool(

@@ -180,14 +180,14 @@ impl Host {
     }
 
     /// The active skills, sorted by name. A skill that was installed and not activated is none, and
-    /// one that a policy forbids is left out: [`Host::forbidden_skills`] tells it.
+    /// one that a policy or an advisory forbids is left out: [`Host::forbidden_skills`] tells it.
     pub fn skills(&self) -> Result<Vec<ActiveSkill>, Error> {
         let judged = self.judged()?.into_iter();
         Ok(judged.filter(|(_, refusal)| refusal.is_none()).map(|(skill, _)| skill).collect())
     }
 
-    /// The active skills that the policies of the machine, the user or the project forbid, sorted
-    /// by name, each with the refusal with which every question about it is answered.
+    /// The active skills that the policies of the machine, the user or the project forbid, or that
+    /// an advisory does as far as this machine has heard, sorted by name, each with the refusal with which every question about it is answered.
     pub fn forbidden_skills(&self) -> Result<Vec<(ActiveSkill, Error)>, Error> {
         let judged = self.judged()?.into_iter();
         Ok(judged.filter_map(|(skill, refusal)| Some((skill, refusal?))).collect())
@@ -205,7 +205,11 @@ impl Host {
                 let mut snapshot = self.snapshot(active)?;
                 snapshot.locked = lock.skill(&active.name).cloned();
                 snapshot.policy = policy.clone();
-                let refusal = refuse(&self.forbidden(&snapshot)?).err();
+                let (name, version) = (&snapshot.manifest.name, &snapshot.manifest.version);
+                let standing = self.standing(&snapshot)?;
+                let refusal = refuse(&self.forbidden(&snapshot)?)
+                    .and_then(|()| standing.check(name, version))
+                    .err();
                 Ok((ActiveSkill::new(active, &snapshot.manifest), refusal))
             })
             .collect()

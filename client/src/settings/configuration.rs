@@ -364,11 +364,15 @@ mod tests {
     fn a_whole_file_is_read() {
         let text = r#"
 registry = "corp"
+trust-on-first-use = false
 [registries.corp]
 url = "https://skills.corp.test/"
 scopes = ["acme", "tools"]
 ca = "corp.pem"
 proxy = "http://proxy.corp.test:3128"
+log-key = "0000000000000000000000000000000000000000000000000000000000000001"
+mirrors = ["https://near.corp.test/", "http://127.0.0.1:7771"]
+fallback = false
 [runners.python]
 command = ["python3", "-B"]
 [runners.wasm]
@@ -386,6 +390,11 @@ project = ".mine/skills"
         assert_eq!(corp.scopes.iter().map(Scope::as_str).collect::<Vec<_>>(), ["acme", "tools"]);
         assert_eq!(corp.ca.as_deref(), Some("corp.pem"));
         assert_eq!(corp.proxy.as_ref().unwrap().as_str(), "http://proxy.corp.test:3128/");
+        assert_eq!(read.trust_on_first_use, Some(false));
+        assert!(matches!(corp.log_key, Some(LogKey::Fingerprint(_))));
+        let mirrors: Vec<&str> = corp.mirrors.iter().map(Url::as_str).collect();
+        assert_eq!(mirrors, ["https://near.corp.test/", "http://127.0.0.1:7771/"]);
+        assert!(!corp.fallback);
         let python = ConfiguredRunner::Command(vec!["python3".to_owned(), "-B".to_owned()]);
         assert_eq!(read.runners["python"], python);
         assert!(matches!(read.runners["wasm"], ConfiguredRunner::Remote(_)));
@@ -418,6 +427,17 @@ project = ".mine/skills"
             ("[registries.a]\nurl = \"ftp://x\"", "config.toml:2:7: `registries.a.url`"),
             ("[registries.a]\nurl = \"https://${TOKEN}@x\"", "not expanded"),
             ("[registries.a]\nurl = \"https://x\"\nscopes = [\"A\"]", "`a` would be"),
+            (
+                "[registries.a]\nurl = \"https://x\"\nlog-key = \"abc\"",
+                "config.toml:3:11: `registries.a.log-key`: it is neither the fingerprint",
+            ),
+            ("[registries.a]\nurl = \"https://x\"\nmirrors = \"https://y\"", "a list of texts"),
+            (
+                "[registries.a]\nurl = \"https://x\"\nmirrors = [\"ftp://y\"]",
+                "`registries.a.mirrors`",
+            ),
+            ("[registries.a]\nurl = \"https://x\"\nfallback = 1", "expected `true` or `false`"),
+            ("trust-on-first-use = \"no\"", "expected `true` or `false`"),
             ("[runners.p]\ncommand = []", "names no program"),
             ("[runners.p]", "either `command` or `url`"),
             ("[agents]\nuse = \"x\"", "expected a list of texts"),

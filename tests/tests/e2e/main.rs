@@ -20,4 +20,5 @@ mod runs_nothing;
 mod shared;
 mod swapped;
 mod takeover;
+mod trust;
 mod ways_out;
