@@ -87,7 +87,8 @@ fn without_what_differs(text: &str) -> String {
         let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(length);
         let digits = word.bytes().filter(u8::is_ascii_hexdigit).count();
-        let is_time = word.len() == 20 && word.ends_with('Z');
+        let time = word.trim_end_matches(':');
+        let is_time = time.len() == 20 && time.ends_with('Z');
         blanked.push_str(if is_time || matches!(digits, 16 | 64) { "…" } else { word });
         let next = after.chars().next().map_or(0, char::len_utf8);
         let (character, after) = after.split_at(next);
