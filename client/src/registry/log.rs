@@ -15,6 +15,7 @@ use super::error::RegistryError;
 use super::transport::{Ask, json};
 use super::{Registry, is_not_found, is_too_large};
 use crate::credentials::Credentials;
+use crate::policy::Policy;
 use crate::{Error, Settings};
 
 /// The documents of an answer with the digests of their bytes, as they came.
@@ -38,7 +39,10 @@ struct RawAnswer<'a> {
 
 impl Registry {
     /// A mirror: spoken to with the token that was kept for exactly its URL, if there is one.
+    ///
+    /// Refuses with `policy_registry` where a policy of the machine or the user does not allow it.
     pub(crate) fn mirror(settings: &Settings, url: &Url) -> Result<Self, Error> {
+        Policy::of_user(settings)?.check_registry(url)?;
         let token = Credentials::new(&settings.home).token(url)?;
         let connection = settings.connections.get(url).cloned().unwrap_or_default();
         Self::with_connection(url.clone(), token, &connection)

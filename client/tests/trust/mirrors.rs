@@ -108,6 +108,15 @@ async fn a_mirror_gets_the_token_that_was_kept_for_it_and_no_other() {
 }
 
 #[tokio::test]
+async fn a_mirror_that_a_policy_does_not_allow_is_not_asked() {
+    let (registry, mirror, mut machine) = mirrored().await;
+    machine.rule(&format!("registries = [\"{}\"]\n", registry.url));
+    let error = machine.in_project("two").refused("waitlist").await;
+    assert_eq!((error.code.as_str(), error.kind), ("policy_registry", Kind::Refused));
+    assert!(mirror.asked().is_empty());
+}
+
+#[tokio::test]
 async fn a_registry_is_not_first_met_by_its_mirror_unless_its_log_is_named() {
     let registry = Registry::with_waitlist();
     let mirror = Registry::start(Log::new("skillpkg/mirror"));
