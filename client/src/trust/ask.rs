@@ -21,7 +21,7 @@ use crate::{Error, Settings};
 
 /// How often an answer is asked for again, where another process moved on meanwhile or the log has
 /// other keys.
-const ATTEMPTS: usize = 6;
+const ATTEMPTS: usize = 12;
 
 /// Something worth telling; safe to print.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -194,7 +194,12 @@ impl<'s> Trust<'s> {
         names: &[QualifiedName],
         notices: &mut Vec<Notice>,
     ) -> Result<Option<Asked>, Error> {
-        for _ in 0..ATTEMPTS {
+        let mut turn = None;
+        for attempt in 0..ATTEMPTS {
+            // Whoever was overtaken goes one after the other, so that each comes to an end.
+            if attempt > 0 && turn.is_none() {
+                turn = self.store.turn().await;
+            }
             let bound = self.named_logs(registry)?;
             let known = bound.iter().map(|log| KnownSize {
                 origin: log.origin().to_owned(),

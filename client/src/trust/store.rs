@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use skillpkg_schema::log::{Checkpoint, Hash, IdentityChain, VerifiedCheckpoint};
@@ -18,6 +19,9 @@ use crate::state::{Durable, PATIENCE, ProjectLock, StateError, Stored, lock_file
 const MAX_LOGS: usize = 1_000;
 /// How much newer a time has to be to be written where nothing else is new, in seconds.
 const TIME_STEP: u64 = 60;
+/// How long is waited for a turn: [`TURNS_WAITED`] pauses, ten seconds.
+const TURN_PAUSE: Duration = Duration::from_millis(5);
+const TURNS_WAITED: u32 = 2_000;
 /// The file of one log in its directory.
 const LOG_FILE: &str = "log.json";
 /// Where forgotten logs go.
@@ -224,6 +228,21 @@ impl TrustStore {
         Ok(lock_file(&self.directory.join("lock"), PATIENCE)?)
     }
 
+    /// Waits for the turn of this process among those that were overtaken, and keeps it; without a
+    /// turn where none comes, which costs another attempt at most.
+    pub(super) async fn turn(&self) -> Option<ProjectLock> {
+        let path = self.directory.join("turn");
+        for _ in 0..TURNS_WAITED {
+            // Others of this process may hold it across what they wait for: no thread waits here.
+            match lock_file(&path, Duration::ZERO) {
+                Ok(turn) => return Some(turn),
+                Err(StateError::Locked { .. }) => tokio::time::sleep(TURN_PAUSE).await,
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
     fn write(&self, record: &LogRecord, durable: Durable) -> Result<(), Error> {
         let file = Stored::new(self.directory_of(&record.origin).join(LOG_FILE));
         Ok(file.write_as(record, durable)?)
@@ -264,6 +283,13 @@ impl TrustStore {
         let mut record = after.clone();
         // The same checkpoint with another time on it is no other log.
         let current = if current == *before { known.clone() } else { self.verify(current)? };
+        if current.checkpoint() == now.checkpoint()
+            && current.record.identities == after.identities
+            && current.record.registries == after.registries
+            && current.verified.time >= now.verified.time
+        {
+            return Ok(Kept::Yes);
+        }
         let is_same = current.checkpoint() == known.checkpoint()
             && current.record.identities == before.identities
             && current.record.registries == before.registries;
