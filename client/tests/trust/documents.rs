@@ -1,7 +1,7 @@
 //! Documents that are changed, hidden, made up or of another day.
 
 use skillpkg::Kind;
-use skillpkg_schema::log::{Hash, Salt};
+use skillpkg_schema::log::{Hash, Salt, sign_document};
 use skillpkg_schema::wire::Hashes;
 
 use crate::log::{Log, pack};
@@ -130,6 +130,19 @@ async fn a_private_document_is_believed_by_a_statement_of_the_log_alone() {
         index.views[0].statements = log.view(0, &[name()]).statements;
     });
     assert_eq!(refused(&registry, "acme/secret").await, verification("statement_refused"));
+    // One that says that it is public, of which the list would tell.
+    let log = registry.log();
+    registry.lie_in_index(move |index| {
+        let name = || "acme/secret".parse().unwrap();
+        let mut document = log.skills[&name()].clone();
+        document.private = false;
+        let bytes = serde_json::to_vec(&document).unwrap();
+        let digest = Some(Hash::of(&bytes));
+        let (origin, size, key) = (&log.origin, log.size(), &log.signing);
+        index.views[0].statements = vec![sign_document(origin, size, &name(), digest, key)];
+        index.documents = vec![bytes];
+    });
+    assert_eq!(refused(&registry, "acme/secret").await, verification("document_not_listed"));
     // Its leaf is opened by its salt alone.
     registry.change(|state| state.index = None);
     registry.lie_in_proofs(|answer| {

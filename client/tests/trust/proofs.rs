@@ -157,6 +157,21 @@ async fn the_kept_proof_is_verified_without_a_network_and_one_that_does_not_hold
 }
 
 #[tokio::test]
+async fn a_proof_that_leads_to_a_log_that_is_not_known_here_proves_nothing() {
+    let registry = Registry::with_waitlist();
+    let machine = Machine::new(&registry);
+    machine.install("waitlist").await.unwrap();
+    let file = machine.log_directory().join("log.json");
+    let known = std::fs::read(&file).unwrap();
+    registry.publish("other", "1.0.0");
+    machine.install("other").await.unwrap();
+    std::fs::write(&file, known).unwrap();
+    let report = machine.verify(true).await.unwrap();
+    let found: Vec<_> = report.problems.iter().map(|one| (&*one.name, one.code)).collect();
+    assert_eq!(found, [("other", Some("inclusion_refused"))]);
+}
+
+#[tokio::test]
 async fn a_lockfile_whose_leaf_the_log_contradicts_is_refused() {
     let registry = Registry::with_waitlist();
     let machine = Machine::new(&registry);
