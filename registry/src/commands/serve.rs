@@ -34,6 +34,9 @@ pub(super) struct Serve {
         value_parser = address
     )]
     listen: SocketAddr,
+    /// The log's origin, a line that names it for good; counts at the first start alone
+    #[arg(long, value_name = "ORIGIN")]
+    origin: Option<String>,
     /// New names that one account may take within an hour
     #[arg(long, value_name = "COUNT", default_value_t = Options::default().new_names_per_hour)]
     new_names_per_hour: u32,
@@ -93,6 +96,7 @@ impl Serve {
             confusable_names: self.confusable_names,
             popular_names,
             rates: self.rates(),
+            origin: self.origin.clone(),
             ..Options::default()
         };
         let mirror = self.mirror.open(&data).await?;

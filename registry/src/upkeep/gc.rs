@@ -9,12 +9,13 @@ use jiff::Timestamp;
 use object_store::ObjectMeta;
 use serde::Serialize;
 use skillpkg_schema::Sha256Digest;
+use skillpkg_schema::log::{Tile, TilePath};
 
 use super::UpkeepError;
 use crate::blobs::Kind;
 use crate::data::Data;
 use crate::database::Write;
-use crate::log::PREFIX;
+use crate::log::{PREFIX, TileStore};
 
 /// The least age of what the put of a tile has left.
 const TILE_AGE: Duration = Duration::from_hours(1);
@@ -32,8 +33,8 @@ pub struct Removal {
     pub young: u64,
 }
 
-/// Removes the objects that no row names and that are at least as old as `age`; with `dry_run`
-/// removes none, and answers what it would.
+/// Removes the objects that no row names, and the partial tiles that full ones have replaced, where
+/// they are at least as old as `age`; with `dry_run` removes none, and answers what it would.
 ///
 /// Safe while a registry serves: objects are removed under the write lock alone, and a publish makes
 /// sure under the same lock that what it names is still there. The age spares the publishes that
@@ -50,6 +51,7 @@ pub async fn remove_orphans(
             remove_batch(data, &objects, age, dry_run, &mut removal).await?;
         }
     }
+    remove_partial_tiles(data, age, dry_run, &mut removal).await?;
     if !dry_run {
         let directory = data.objects();
         let partial = tokio::task::spawn_blocking(move || {
@@ -90,6 +92,42 @@ async fn remove_batch(
         removal.bytes += object.size;
     }
     write.commit().await?;
+    Ok(())
+}
+
+/// Removes the partial tiles of the log in the place of which the full one is there.
+async fn remove_partial_tiles(
+    data: &Data,
+    age: Duration,
+    dry_run: bool,
+    removal: &mut Removal,
+) -> Result<(), UpkeepError> {
+    let mut objects = data.blobs.list(PREFIX);
+    while let Some(object) = objects.try_next().await? {
+        let path = object.location.as_ref().strip_prefix(PREFIX).and_then(|path| {
+            TilePath::parse(path.strip_prefix('/')?).filter(|path| !path.tile().is_full())
+        });
+        let full = path.map(|path| {
+            let tile = Tile { width: 256, ..*path.tile() };
+            TileStore::key(&match path {
+                TilePath::Hashes(_) => TilePath::Hashes(tile),
+                TilePath::Entries(_) => TilePath::Entries(tile),
+            })
+        });
+        let Some(full) = full else { continue };
+        if data.blobs.meta(&full).await?.is_none() {
+            continue;
+        }
+        if !is_old(&object, age) {
+            removal.young += 1;
+            continue;
+        }
+        if !dry_run {
+            data.blobs.delete(&object.location).await?;
+        }
+        removal.removed += 1;
+        removal.bytes += object.size;
+    }
     Ok(())
 }
 

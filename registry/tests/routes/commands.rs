@@ -103,7 +103,7 @@ async fn only_serving_and_the_first_account_make_a_registry() {
 }
 
 /// A new account of the registry in `data`, with a key of its own.
-async fn author(data: &Path, account: &str) -> Author {
+pub(crate) async fn author(data: &Path, account: &str) -> Author {
     let token = done(data, &["user", "add", account]).trim_end().to_owned();
     let opened = Data::open(data).await.unwrap();
     let identity = identity::of(opened.database.readers()).await.unwrap();

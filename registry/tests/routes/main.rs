@@ -15,6 +15,8 @@ mod index;
 mod keys;
 mod limits;
 mod log;
+mod log_large;
+mod log_process;
 mod manifests;
 mod members;
 mod metrics;
