@@ -109,7 +109,7 @@ impl DocumentCache {
             Err(guard) => guard,
         };
         self.counts.misses.one();
-        let known = self.load(name, private).await?;
+        let known = self.load(cache, name, private).await?;
         // Refused where the name was forgotten since the load began: then this may be what was.
         let _ = guard.insert(known.clone());
         Ok(known)
@@ -133,7 +133,7 @@ impl DocumentCache {
     }
 
     /// Loads the document of a name of this visibility, as the newest checkpoint has it.
-    async fn load(&self, name: &QualifiedName, private: bool) -> Answer<Known> {
+    async fn load(&self, cache: &Documents, name: &QualifiedName, private: bool) -> Answer<Known> {
         loop {
             let next = self.progress.next();
             let mut read = self.database.readers().begin().await?;
@@ -145,6 +145,10 @@ impl DocumentCache {
             read.rollback().await?;
             // It is committed and not yet covered: the checkpoint that covers it is being made.
             next.come().await?;
+            // It may come with that, and be changed again by then.
+            if let Some(known) = cache.get(name) {
+                return Ok(known);
+            }
         }
     }
 }

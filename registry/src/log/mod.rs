@@ -113,9 +113,10 @@ impl Log {
 
     /// Commits a change and waits until a checkpoint covers it.
     ///
-    /// Refused where the log cannot be written now: the change is committed all the same, and is
-    /// visible once it can.
+    /// Refused, and not committed, where the log is known not to be written now. Where that shows only
+    /// after the commit the change stays, and is visible once the log can be written.
     pub async fn commit(&self, mut write: Write) -> Answer<()> {
+        self.ready()?;
         let upto = Counters::read(&mut *write).await?.next;
         self.commit_alone(write).await?;
         self.progress.covers(upto).await

@@ -1,4 +1,5 @@
-//! What a long log costs, and how fast it grows: measured where that is asked for.
+//! What a long log costs, and how fast it grows: measured where that is asked for, with
+//! `CARGO_PROFILE_DEV_OPT_LEVEL=2`, since the bounds are those of optimised code.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

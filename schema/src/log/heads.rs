@@ -131,9 +131,21 @@ impl HeadsTree {
             start /= 2;
         }
         let mut tree = Self { nodes };
-        let buckets: Vec<(u16, Hash)> = buckets.into_iter().collect();
-        for (at, hash) in tree.changed(&buckets) {
+        let mut is_changed = vec![false; 2 * LEAVES];
+        for (number, hash) in buckets {
+            let at = LEAVES + usize::from(number);
             tree.put(at, hash);
+            is_changed.get_mut(at / 2).into_iter().for_each(|above| *above = true);
+        }
+        for at in (1..LEAVES).rev() {
+            if !is_changed.get(at).copied().unwrap_or(false) {
+                continue;
+            }
+            if let (Some(left), Some(right)) = (tree.nodes.get(2 * at), tree.nodes.get(2 * at + 1))
+            {
+                tree.put(at, node_hash(left, right));
+            }
+            is_changed.get_mut(at / 2).into_iter().for_each(|above| *above = true);
         }
         tree
     }
