@@ -268,6 +268,10 @@ async fn a_log_that_is_cut_short_anywhere_goes_on_from_what_was_signed() {
         watcher.index(&["waitlist"], None).await;
         registry.stop().await;
         let on_disk = std::fs::read(directory.path().join("log/checkpoint")).unwrap();
+        // What a crash leaves is unfinished and not damaged.
+        let data = Data::open(directory.path()).await.unwrap();
+        assert_eq!(upkeep::verify(&data).await.unwrap().problems, [], "{step:?}");
+        data.database.close().await;
 
         let again = TestRegistry::start_in(directory.path(), Options::default()).await;
         watcher.moved(&again.url).await;

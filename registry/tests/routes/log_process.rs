@@ -81,3 +81,82 @@ async fn a_registry_that_is_killed_again_and_again_keeps_every_version_that_it_a
     assert_eq!((&report["ok"], &report["problems"]), (&true.into(), &serde_json::json!([])));
     serving.kill();
 }
+
+#[tokio::test]
+async fn an_operator_rotates_the_log_audits_it_and_publishes_advisories() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let serving = Serving::start(&data);
+    let ana = Arc::new(author(&data, "ana").await);
+    let stop = Arc::new(AtomicBool::new(true));
+    publish_on(serving.url.clone(), ana, "waitlist".to_owned(), 0, stop).await;
+    let advisory = answered(
+        &data,
+        &["advisory", "add", "waitlist@<2", "--effect", "warn", "--summary", "It leaks."],
+        0,
+    );
+    assert_eq!((&advisory["versions"], &advisory["effect"]), (&"<2".into(), &"warn".into()));
+    let id = advisory["id"].as_str().unwrap();
+    assert_eq!(answered(&data, &["advisory", "withdraw", id], 0)["name"], "waitlist");
+    let listed = answered(&data, &["advisory", "list"], 0);
+    assert!(listed["advisories"][0]["withdrawn"].is_string(), "{listed}");
+    let unknown = answered(&data, &["advisory", "withdraw", "SKA-1"], 1);
+    assert_eq!(unknown["error"]["code"], "unknown_advisory");
+
+    let first = answered(&data, &["log", "identity"], 0);
+    assert_eq!(first["number"], 1);
+    let (private, public) = (directory.path().join("r.pem"), directory.path().join("r.pub"));
+    let key = skillpkg_schema::signature::SigningKey::generate().unwrap();
+    std::fs::write(&private, key.to_pem().unwrap()).unwrap();
+    std::fs::write(&public, key.public().to_pem()).unwrap();
+    // Named by a public key, the next identity waits until the private one has signed it.
+    let public = public.to_str().unwrap();
+    let unsigned = answered(&data, &["log", "rotate", "--new-rotation-key", public], 0);
+    assert_eq!(unsigned, answered(&data, &["log", "identity", "--next"], 0));
+    let next = directory.path().join("next.json");
+    std::fs::write(&next, unsigned.to_string()).unwrap();
+    let refused = answered(&data, &["log", "adopt", next.to_str().unwrap()], 1);
+    assert_eq!(refused["error"]["code"], "log_failed");
+    let signed = std::process::Command::new(env!("CARGO_BIN_EXE_skillpkg-registry"))
+        .args(["log", "sign"])
+        .arg(&next)
+        .arg("--key")
+        .arg(&private)
+        .output()
+        .unwrap();
+    std::fs::write(&next, &signed.stdout).unwrap();
+    let adopted = answered(&data, &["log", "adopt", next.to_str().unwrap()], 0);
+    assert_eq!((&adopted["number"], &adopted["fingerprint"]), (&2.into(), &first["fingerprint"]));
+    let mut watcher = Watcher::start(&serving.url).await;
+    for _ in 0..60 {
+        watcher.moved(&serving.url).await;
+        if watcher.chain.identities().len() == 2 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(watcher.chain.identities().len(), 2);
+    watcher.index(&["waitlist"], None).await;
+
+    // The files alone tell as much of the log as those beside a database.
+    let whole = answered(&data, &["log", "verify"], 0);
+    serving.kill();
+    let bare = directory.path().join("bare");
+    std::fs::create_dir(&bare).unwrap();
+    std::fs::rename(data.join("objects/log/tile"), bare.join("tile")).unwrap();
+    for file in ["checkpoint", "identities.json"] {
+        std::fs::copy(data.join("log").join(file), bare.join(file)).unwrap();
+    }
+    let audit = std::process::Command::new(env!("CARGO_BIN_EXE_skillpkg-registry"))
+        .args(["log", "verify", "--json", "--files"])
+        .arg(&bare)
+        .output()
+        .unwrap();
+    let alone: serde_json::Value = serde_json::from_slice(&audit.stdout).unwrap();
+    assert_eq!(alone, whole);
+    let damaged = answered(&data, &["log", "verify"], 3);
+    assert_eq!(
+        (&damaged["ok"], &damaged["problems"][0]["kind"]),
+        (&false.into(), &"missing".into())
+    );
+}

@@ -63,15 +63,15 @@ pub async fn audit_data(data: &Data) -> Result<Report, LogError> {
     let files = Files::of(data);
     for _ in 0..ATTEMPTS {
         let mut report = Report::default();
-        let rows = Rows::begin(data).await?;
+        let mut rows = Rows::begin(data).await?;
         if rows.covered() == 0 && !files.has_checkpoint().await? {
             return Ok(report);
         }
         let Some((chain, checkpoint)) = signed(&files, &mut report).await? else {
             return Ok(report);
         };
-        // The registry that serves is between the two for some milliseconds.
-        if checkpoint.size != rows.covered() {
+        // The registry that serves has signed a newer one since the snapshot was begun.
+        if !rows.are_of(checkpoint.size) {
             drop(rows);
             tokio::time::sleep(std::time::Duration::from_millis(40)).await;
             continue;

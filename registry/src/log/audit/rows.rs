@@ -22,6 +22,8 @@ const PAGE: i64 = 200;
 pub(super) struct Rows {
     read: Transaction<'static, Sqlite>,
     counters: Counters,
+    /// Whether the checkpoint is signed and not settled: the heads are what the rows say once it is.
+    is_ahead: bool,
     /// Versions whose leaf was found.
     found: i64,
 }
@@ -42,12 +44,19 @@ impl Rows {
     pub(super) async fn begin(data: &Data) -> Result<Self, LogError> {
         let mut read = data.database.readers().begin().await?;
         let counters = Counters::read(&mut *read).await?;
-        Ok(Self { read, counters, found: 0 })
+        Ok(Self { read, counters, is_ahead: false, found: 0 })
     }
 
     /// Leaves that the database says are covered.
     pub(super) fn covered(&self) -> u64 {
         self.counters.covered
+    }
+
+    /// Whether this snapshot is the one of a checkpoint of so many leaves: settled, or since its
+    /// signer was killed, sealed.
+    pub(super) fn are_of(&mut self, size: u64) -> bool {
+        self.is_ahead = size > self.counters.covered && size == self.counters.sealed;
+        self.is_ahead || size == self.counters.covered
     }
 
     /// Holds the leaves of one bundle against the rows that are theirs.
@@ -248,16 +257,37 @@ impl Rows {
 
     /// The root of the heads tree of the rows, whatever hashes are kept of it.
     async fn root(&mut self) -> Result<Hash, LogError> {
-        let numbers: Vec<i64> =
-            sqlx::query_scalar("SELECT DISTINCT bucket FROM log_heads ORDER BY bucket")
-                .fetch_all(&mut *self.read)
-                .await?;
+        let numbers: Vec<i64> = sqlx::query_scalar(
+            "SELECT bucket FROM log_heads UNION SELECT bucket FROM log_sealed_heads WHERE $1",
+        )
+        .bind(self.is_ahead)
+        .fetch_all(&mut *self.read)
+        .await?;
         let mut buckets = Vec::with_capacity(numbers.len());
         for number in numbers {
             let number = u16::try_from(number).map_err(|_| LogError::Row("log_heads"))?;
-            let bucket: Bucket = read_bucket(&mut self.read, number).await?;
+            let mut bucket = read_bucket(&mut self.read, number).await?;
+            if self.is_ahead {
+                self.apply_sealed(number, &mut bucket).await?;
+            }
             buckets.push((number, bucket.leaf_hash()));
         }
         Ok(HeadsTree::new(buckets).root())
+    }
+
+    /// What the sealed leaves change in a bucket.
+    async fn apply_sealed(&mut self, number: u16, bucket: &mut Bucket) -> Result<(), LogError> {
+        let changes: Vec<(Vec<u8>, Option<Vec<u8>>)> =
+            sqlx::query_as("SELECT key, digest FROM log_sealed_heads WHERE bucket = $1")
+                .bind(i64::from(number))
+                .fetch_all(&mut *self.read)
+                .await?;
+        let hash = |bytes: Vec<u8>| {
+            bytes.try_into().map(Hash::from_bytes).map_err(|_| LogError::Row("log_sealed_heads"))
+        };
+        for (key, digest) in changes {
+            bucket.set(hash(key)?, digest.map(hash).transpose()?);
+        }
+        Ok(())
     }
 }
