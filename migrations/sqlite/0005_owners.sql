@@ -1,4 +1,4 @@
--- Who is invited, whose a key is, and what tells this registry from every other.
+-- Who is invited, and whose a key is.
 
 -- Invitations to own a skill; one that is accepted, declined or withdrawn is gone.
 CREATE TABLE owner_invitations (
@@ -45,10 +45,3 @@ CREATE TABLE former_keys (
     PRIMARY KEY (key_id, account_id)
 );
 CREATE INDEX former_keys_of_account ON former_keys (account_id);
-
--- One row.
-CREATE TABLE registry_identity (
-    id       INTEGER PRIMARY KEY CHECK (id = 1),
-    identity TEXT NOT NULL
-);
-INSERT INTO registry_identity (id, identity) VALUES (1, 'skillpkg/' || lower(hex(randomblob(8))));

@@ -18,7 +18,6 @@ pub mod documents;
 pub mod downloads;
 pub mod events;
 pub mod grant;
-pub mod identity;
 pub mod log;
 pub mod metrics;
 pub mod mirror;

@@ -10,7 +10,6 @@ use super::extract::{Identified, Json, OptionalJson};
 use crate::accounts::keys::{self, Added};
 use crate::accounts::proof;
 use crate::auth::{Caller, Credential};
-use crate::identity;
 use crate::problem::{Answer, Code, Refusal};
 use crate::server::to_the_end;
 use crate::skills::versions::check_reason;
@@ -92,8 +91,7 @@ async fn register(
         }
         _ => {}
     }
-    let identity = identity::of(&mut *write).await?;
-    let proven = proof::check(key, proof, &credential.account, &identity)?;
+    let proven = proof::check(key, proof, &credential.account, &registry.log.origin())?;
     let created = own.is_none();
     if created {
         if keys::add(&mut write, credential.actor(), &proven).await? == Added::Taken {

@@ -4,7 +4,6 @@ use axum::extract::State;
 use skillpkg_schema::wire::{Problem, RegistryInformation};
 
 use super::extract::Json;
-use crate::identity;
 use crate::problem::Answer;
 use crate::state::Registry;
 
@@ -21,6 +20,5 @@ use crate::state::Registry;
 pub(super) async fn information(
     State(registry): State<Registry>,
 ) -> Answer<Json<RegistryInformation>> {
-    let identity = identity::of(registry.data.database.readers()).await?;
-    Ok(Json(RegistryInformation { identity }))
+    Ok(Json(RegistryInformation { identity: registry.log.origin() }))
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use serde_json::Value;
 use skillpkg_registry::data::Data;
-use skillpkg_registry::identity;
+use skillpkg_registry::log::Keyring;
 use skillpkg_schema::signature::SigningKey;
 use skillpkg_schema::wire::Document;
 
@@ -103,11 +103,12 @@ async fn only_serving_and_the_first_account_make_a_registry() {
 }
 
 /// A new account of the registry in `data`, with a key of its own.
-pub(crate) async fn author(data: &Path, account: &str) -> Author {
+pub(crate) fn author(data: &Path, account: &str) -> Author {
     let token = done(data, &["user", "add", account]).trim_end().to_owned();
-    let opened = Data::open(data).await.unwrap();
-    let identity = identity::of(opened.database.readers()).await.unwrap();
-    opened.database.close().await;
+    let log = data.join("log");
+    let made = || Keyring::make(&log, None).unwrap();
+    let keyring = Keyring::open(&log).unwrap().unwrap_or_else(made);
+    let identity = keyring.chain().origin().to_owned();
     let key = SigningKey::generate().unwrap();
     Author { account: account.to_owned(), token, key, identity }
 }
@@ -222,7 +223,7 @@ async fn a_name_that_waits_is_listed_released_and_refused_while_the_registry_ser
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     registry_in(&data).await;
-    let mal = author(&data, "mal").await;
+    let mal = author(&data, "mal");
     let list = directory.path().join("popular.txt");
     std::fs::write(&list, "# used by many\nlodash\nwaitlist\n").unwrap();
     let mut serve = command(&data, &["serve", "--listen", "127.0.0.1:0"]);
@@ -277,7 +278,7 @@ async fn a_version_and_a_name_are_deleted_while_the_registry_serves() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     registry_in(&data).await;
-    let ana = author(&data, "ana").await;
+    let ana = author(&data, "ana");
     done(&data, &["user", "add", "ben"]);
     let serving = Serving::start(&data);
     for version in ["1.0.0", "1.1.0"] {
@@ -318,7 +319,7 @@ async fn no_log_holds_a_token() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     registry_in(&data).await;
-    let ana = author(&data, "ana").await;
+    let ana = author(&data, "ana");
     let log = directory.path().join("log");
     let mut command = command(&data, &["serve", "--listen", "127.0.0.1:0"]);
     command.env("RUST_LOG", "trace").stderr(std::fs::File::create(&log).unwrap());
@@ -385,7 +386,7 @@ async fn a_server_killed_at_any_moment_tells_no_lie() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
     registry_in(data).await;
-    let ana = author(data, "ana").await;
+    let ana = author(data, "ana");
     let mut told = Vec::new();
     for round in 0..6_u64 {
         let serving = Serving::start(data);
@@ -436,7 +437,7 @@ async fn a_server_killed_at_any_moment_tells_no_lie() {
 async fn the_largest_archives_at_once_stay_within_a_quarter_of_a_gibibyte() {
     let directory = tempfile::tempdir().unwrap();
     registry_in(directory.path()).await;
-    let ana = author(directory.path(), "ana").await;
+    let ana = author(directory.path(), "ana");
     let serving = Serving::start(directory.path());
     // What does not compress: the archive is about as long as its content, just below the bound.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;

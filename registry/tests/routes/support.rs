@@ -12,7 +12,6 @@ use skillpkg_registry::accounts;
 use skillpkg_registry::accounts::scopes::{self, Role};
 use skillpkg_registry::accounts::tokens::{self, Minting};
 use skillpkg_registry::data::{Claim, Data};
-use skillpkg_registry::identity;
 use skillpkg_registry::mirror::{self, Mirror};
 use skillpkg_registry::server;
 use skillpkg_registry::state::{Options, Registry};
@@ -133,7 +132,7 @@ impl TestRegistry {
     /// A new account with a key of its own; the answer can publish.
     pub(crate) async fn author(&self, account: &str) -> Author {
         let token = accounts::add(&self.data().database, account).await.unwrap();
-        let identity = identity::of(self.data().database.readers()).await.unwrap();
+        let identity = self.registry.log.origin();
         let key = SigningKey::generate().unwrap();
         Author { account: account.to_owned(), token, key, identity }
     }

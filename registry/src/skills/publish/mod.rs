@@ -111,7 +111,7 @@ pub async fn admit(
     let database = &registry.data.database;
     let mut read = database.readers().acquire().await?;
     may_publish(&mut read, caller, name).await?;
-    verify::signing_keys(&mut read, caller.account()?, offered).await?;
+    verify::signing_keys(&mut read, &registry.log.origin(), caller.account()?, offered).await?;
     let is_new = is_new(&mut read, name).await?;
     if is_new {
         let most = registry.options.new_names_per_hour;
@@ -264,7 +264,8 @@ pub async fn publish(
         let _upload = upload;
         let verification = registry.verification_permit().await?;
         let mut read = registry.data.database.readers().acquire().await?;
-        let keys = verify::signing_keys(&mut read, &credential, request.offered.as_ref()).await?;
+        let (origin, offered) = (registry.log.origin(), request.offered.as_ref());
+        let keys = verify::signing_keys(&mut read, &origin, &credential, offered).await?;
         drop(read);
         let verified = verify::verify(received, request, keys).await?;
         registry.at(Step::Verified)?;

@@ -21,7 +21,6 @@ use super::{Offered, Request};
 use crate::accounts::keys::{self, ProvenKey};
 use crate::accounts::proof;
 use crate::auth::Credential;
-use crate::identity;
 use crate::problem::{Answer, Code, Refusal};
 
 /// The keys that a signature is looked for under.
@@ -77,9 +76,10 @@ pub(crate) struct Verified {
 ///
 /// An account without any key, revoked ones included, is signed for by the key that it offers and
 /// shows that it holds: an archive that somebody else signed could be sent by anybody. From then on
-/// a token alone cannot bring in another.
+/// a token alone cannot bring in another. A proof names the log of this registry by its origin.
 pub(super) async fn signing_keys(
     connection: &mut SqliteConnection,
+    origin: &str,
     credential: &Credential,
     offered: Option<&Offered>,
 ) -> Answer<SigningKeys> {
@@ -93,8 +93,7 @@ pub(super) async fn signing_keys(
                 || proof.is_some()
                     && registered.is_some_and(|own| !own.proven && own.revoked.is_none()) =>
         {
-            let identity = identity::of(connection).await?;
-            Some(proof::check(*key, proof.clone(), &credential.account, &identity)?)
+            Some(proof::check(*key, proof.clone(), &credential.account, origin)?)
         }
         _ => None,
     };
