@@ -11,6 +11,7 @@ mod findings;
 mod install;
 mod interrupted;
 mod keys;
+mod outside;
 mod policy;
 mod projects;
 mod publishing;
