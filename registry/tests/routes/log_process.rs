@@ -47,7 +47,7 @@ async fn a_registry_that_is_killed_again_and_again_keeps_every_version_that_it_a
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let mut serving = Serving::start(&data);
-    let ana = Arc::new(author(&data, "ana").await);
+    let ana = Arc::new(author(&data, "ana"));
     let mut watcher = Watcher::start(&serving.url).await;
     let mut answered_for: Vec<PublishAnswer> = Vec::new();
     for round in 0..5_u32 {
