@@ -87,7 +87,7 @@ async fn an_operator_rotates_the_log_audits_it_and_publishes_advisories() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
     let serving = Serving::start(&data);
-    let ana = Arc::new(author(&data, "ana").await);
+    let ana = Arc::new(author(&data, "ana"));
     let stop = Arc::new(AtomicBool::new(true));
     publish_on(serving.url.clone(), ana, "waitlist".to_owned(), 0, stop).await;
     let advisory = answered(
