@@ -1,6 +1,6 @@
 //! The audit: everything that is installed, held against everything that is known of it here.
 //!
-//! What is checked is one list, [`CHECKS`]. Each of them looks at every installed skill of a project
+//! What is checked is one list, `CHECKS`. Each of them looks at every installed skill of a project
 //! and answers with problems; none changes anything.
 
 mod checks;

@@ -16,7 +16,7 @@ use crate::{Error, Kind, Settings};
 ///
 /// # Errors
 ///
-/// As [`super::refuse`], and `policy_undecided` where no installed skill has the bytes.
+/// As where a skill is asked for, and `policy_undecided` where no installed skill has the bytes.
 pub fn check_content(
     policy: &Policy,
     settings: &Settings,
