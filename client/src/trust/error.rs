@@ -44,8 +44,8 @@ impl fmt::Display for Shown {
 pub(super) enum Refusal {
     /// A validly signed checkpoint of an earlier day.
     #[error(
-        "`{place}` shows the log `{}` with {to}; this machine has seen it with {from}: it was set \
-         back",
+        "`{place}` shows the log `{}` with {to}; this machine has seen it with {from}: it is \
+         behind, or was set back",
         escape(origin)
     )]
     Rewind { place: String, origin: String, from: Shown, to: Shown },

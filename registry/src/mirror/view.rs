@@ -41,8 +41,9 @@ impl Mirror {
     /// Answers about `names`, all of them upstream's; with `known`, the size of the log that the
     /// client knows, also with a view.
     ///
-    /// What is held is answered as it is held. Where something is not, or where what is held is of
-    /// more than one moment and a view is wanted, upstream is asked for all of it.
+    /// What is held is answered as it is held. Where something is not, where what is held is of more
+    /// than one moment and a view is wanted, or where the client has seen more of the log than it
+    /// shows, upstream is asked for all of it.
     pub(super) async fn relay_index(
         &self,
         names: &[QualifiedName],
@@ -54,7 +55,13 @@ impl Mirror {
         let names = names.as_slice();
         let hand = self.at_hand(names).await?;
         let is_provable = hand.moments.len() <= 1;
-        if hand.unknown.is_empty() && (known.is_none() || is_provable) {
+        let is_behind = match known {
+            Some(_) if is_provable => {
+                known > self.moment_of(&hand).await?.map(|moment| moment.size)
+            }
+            _ => false,
+        };
+        if hand.unknown.is_empty() && (known.is_none() || is_provable && !is_behind) {
             // With no names it is the newest moment.
             return self.answer_from_hand(names, hand, known).await;
         }
@@ -64,7 +71,8 @@ impl Mirror {
             Err(Trouble::Upstream(UpstreamError::NotFound { .. })) => {
                 self.answer_from_hand(names, hand, None).await
             }
-            Err(trouble) if hand.unknown.is_empty() && known.is_none() => {
+            // A client that has seen more sees that this is behind.
+            Err(trouble) if hand.unknown.is_empty() && (known.is_none() || is_provable) => {
                 tracing::debug!(%trouble, "upstream was asked in vain; what is held is served");
                 self.answer_from_hand(names, hand, known).await
             }
@@ -88,6 +96,14 @@ impl Mirror {
         Ok(hand)
     }
 
+    /// The moment of what is held; of nothing it is the newest.
+    async fn moment_of(&self, hand: &AtHand) -> Result<Option<Arc<Moment>>, Trouble> {
+        match hand.moments.iter().next() {
+            Some(heads) => self.0.relay.moment(heads).await,
+            None => Ok(self.0.relay.seen().and_then(|seen| seen.newest.clone())),
+        }
+    }
+
     async fn answer_from_hand(
         &self,
         names: &[QualifiedName],
@@ -97,12 +113,8 @@ impl Mirror {
         let view = match known {
             None => None,
             Some(known) => {
-                let heads = hand.moments.iter().next();
-                let moment = match heads {
-                    Some(heads) => self.0.relay.moment(heads).await?,
-                    None => self.0.relay.seen().and_then(|seen| seen.newest.clone()),
-                };
                 let missing = "a moment of documents is not held";
+                let moment = self.moment_of(&hand).await?;
                 let moment = moment.ok_or_else(|| Refusal::internal(&missing))?;
                 let buckets = self.buckets(names, &moment.heads).await?;
                 Some(self.view(&moment, buckets, known).await?)

@@ -118,6 +118,29 @@ async fn what_is_yanked_published_and_deleted_upstream_is_seen_with_the_next_com
 }
 
 #[tokio::test]
+async fn who_has_seen_more_of_the_log_is_answered_with_more() {
+    let mut upstream = TestRegistry::start().await;
+    let ana = upstream.author("ana").await;
+    upstream.published(&ana, "waitlist", "1.0.0").await;
+    let mirror = mirror(settings(&upstream.url)).await;
+    mirror.document("waitlist").await;
+    upstream.published(&ana, "waitlist", "1.1.0").await;
+    let [log] = logs(&upstream).await.logs.try_into().unwrap();
+    let seen = log.checkpoint.lines().nth(1).unwrap().parse::<u64>().unwrap();
+    let ask = async |size: u64| {
+        let known = json!({"origin": log.origin, "size": size});
+        let answer = mirror.index(json!({"names": ["waitlist"], "logs": [known]})).await;
+        let shown = answer.views[0].checkpoint.lines().nth(1).unwrap().parse::<u64>().unwrap();
+        (answer.documents[0].versions.len(), shown)
+    };
+    assert!(ask(0).await.1 < seen, "what is held is enough for who has seen nothing");
+    assert_eq!(ask(seen).await, (2, seen));
+    assert_eq!(ask(1 << 62).await, (2, seen), "more than there is");
+    upstream.stop().await;
+    assert_eq!(ask(1 << 62).await, (2, seen), "what is held, where upstream is gone");
+}
+
+#[tokio::test]
 async fn a_mirror_of_a_mirror_relays_the_log_that_the_first_one_relays() {
     let upstream = TestRegistry::start().await;
     let ana = upstream.author("ana").await;
