@@ -119,7 +119,9 @@ impl Sources {
             let Some(text) = read_text(&path)? else {
                 let message = "`SKILLPKG_CONFIG` names a file that is not there";
                 let error = Error::new(Kind::Failed, "configuration_absent", message);
-                return Err(error.in_file(path.to_string_lossy()));
+                return Err(error.in_file(path.to_string_lossy()).with_hint(
+                    "write it (an empty file sets nothing), or unset `SKILLPKG_CONFIG`",
+                ));
             };
             return Ok(Some((path, text)));
         }
