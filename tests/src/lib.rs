@@ -15,11 +15,13 @@
 mod binaries;
 mod machine;
 mod registry;
+mod relay;
 mod skips;
 
 pub use binaries::binary;
 pub use machine::{Answer, Machine};
 pub use registry::Registry;
+pub use relay::relay;
 pub use skips::skipped;
 
 use std::fs;

@@ -1,12 +1,9 @@
 //! Another implementation, on Python's `cryptography` alone, checks a running registry: its
 //! identity, its checkpoint, every leaf, the heads tree, the record of a version and its signature.
 
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Output};
-use std::thread;
 
-use skillpkg_tests::{TestContext, skipped};
+use skillpkg_tests::{TestContext, relay, skipped};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/outside/check_registry.py");
 
@@ -16,37 +13,6 @@ fn python() -> String {
 
 fn check(url: &str, name: &str, version: &str) -> Output {
     Command::new(python()).args(["-I", SCRIPT, url, name, version]).output().unwrap()
-}
-
-/// The URL of something that hands everything on as the registry says it, but for one byte near the
-/// end of the answers to requests with `changed` in their first line.
-fn relay(registry: &str, changed: &'static str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let registry = registry.trim_start_matches("http://").to_owned();
-    // It ends with the test's process.
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (mut peer, mut there) = (stream.unwrap(), TcpStream::connect(&registry).unwrap());
-            let mut request = vec![0; 64 * 1024];
-            let head = peer.read(&mut request).unwrap();
-            there.write_all(&request[..head]).unwrap();
-            // The head of a request comes by itself, before its body.
-            if request.starts_with(b"POST") && request[..head].ends_with(b"\r\n\r\n") {
-                let body = peer.read(&mut request[head..]).unwrap();
-                there.write_all(&request[head..head + body]).unwrap();
-            }
-            let mut answer = Vec::new();
-            there.read_to_end(&mut answer).unwrap();
-            let line = String::from_utf8_lossy(&request[..200]).into_owned();
-            if line.lines().next().unwrap().contains(changed) {
-                let at = answer.len() - 24;
-                answer[at] ^= 1;
-            }
-            let _ = peer.write_all(&answer);
-        }
-    });
-    format!("http://{address}")
 }
 
 #[test]
@@ -74,7 +40,12 @@ fn another_implementation_verifies_a_running_registry_and_sees_what_was_changed(
 
     // One byte of one answer.
     for answer in ["/tile/entries/", "/tile/0/", "/log/checkpoint", "/log/proofs", "/signatures"] {
-        let relay = relay(&context.registry.url(), answer);
+        let relay = relay(&context.registry.url(), move |request, bytes| {
+            if request.contains(answer) {
+                let at = bytes.len() - 24;
+                bytes[at] ^= 1;
+            }
+        });
         let output = check(&relay, "waitlist", "1.2.0");
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success() && told.starts_with("refused: "), "{answer}: {told}");
