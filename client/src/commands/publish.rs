@@ -163,7 +163,9 @@ async fn prove(
     for signer in signers {
         if proof::is_needed(registry, &signer.public.id()).await? {
             let key = opened(context, signer.key.clone())?;
-            return Ok(Some((signer.public, proof::make(registry, &key).await?)));
+            let (proof, notices) = proof::make(&context.settings, registry, &key).await?;
+            context.output.tell_all(&notices);
+            return Ok(Some((signer.public, proof)));
         }
     }
     Ok(None)

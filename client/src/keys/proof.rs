@@ -6,7 +6,8 @@ use skillpkg_schema::signature::{Envelope, KeyId, SigningKey};
 
 use crate::registry::Registry;
 use crate::settings::registry_text;
-use crate::{Error, Kind};
+use crate::trust::{self, Notice};
+use crate::{Error, Kind, Settings};
 
 /// Most characters of a registry's identity.
 const MAX_IDENTITY: usize = 255;
@@ -30,8 +31,16 @@ pub async fn is_needed(registry: &Registry, key: &KeyId) -> Result<bool, Error> 
     Ok(keys.is_empty() || own.is_some_and(|own| !own.proven && own.revoked.is_none()))
 }
 
-/// Signs with `key` that the account of the token holds it, for what the registry says that it is.
-pub async fn make(registry: &Registry, key: &SigningKey) -> Result<Proof, Error> {
+/// Signs with `key` that the account of the token holds it, at the registry whose log this is.
+///
+/// A registry that calls itself by the name of another's log is refused
+/// (`registry_identity_refused`): what is signed would count there. One that is asked for the first
+/// time has its log pinned, which is among what there is to tell.
+pub async fn make(
+    settings: &Settings,
+    registry: &Registry,
+    key: &SigningKey,
+) -> Result<(Proof, Vec<Notice>), Error> {
     let identity = registry.information().await?.identity;
     let length = identity.chars().count();
     if !(1..=MAX_IDENTITY).contains(&length) || identity.chars().any(is_unprintable) {
@@ -42,7 +51,20 @@ pub async fn make(registry: &Registry, key: &SigningKey) -> Result<Proof, Error>
         );
         return Err(Error::new(Kind::Failed, "answer_invalid", message));
     }
+    let (origins, notices) = trust::origins(settings, registry).await?;
+    if !origins.contains(&identity) {
+        let message = format!(
+            "the registry at `{}` says that it is `{}`; its log is `{}`",
+            registry_text(registry.url()),
+            escape(&identity),
+            origins.iter().map(|origin| escape(origin)).collect::<Vec<_>>().join("`, `")
+        );
+        return Err(Error::new(Kind::Refused, "registry_identity_refused", message).with_hint(
+            "nothing was signed: what is signed for another registry would count there; tell the \
+             registry's operator",
+        ));
+    }
     let account = registry.who_am_i().await?.account;
     let envelope = prove_key(&account, &identity, key);
-    Ok(Proof { envelope, account, registry: identity })
+    Ok((Proof { envelope, account, registry: identity }, notices))
 }

@@ -32,6 +32,7 @@ pub(crate) use claim::{Claim, check_keys};
 pub use compare::{Comparison, LogSource, Side, Verdict, compare};
 pub(crate) use error::is_falsified;
 pub use kept::KeptProof;
+pub(crate) use overview::origins;
 pub use overview::{LogStatus, SpeaksFor, document, forget, logs, pin, proof};
 pub(crate) use places::Places;
 pub use places::RegistryTrust;

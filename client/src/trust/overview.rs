@@ -128,6 +128,25 @@ pub async fn pin(
     Ok(notices)
 }
 
+/// The origins of the registry's own logs, as they are pinned; where none is, what it shows is
+/// pinned first. Answers with what is worth telling.
+pub(crate) async fn origins(
+    settings: &Settings,
+    registry: &Registry,
+) -> Result<(Vec<String>, Vec<Notice>), Error> {
+    let trust = Trust::new(settings, Rules::of(&Policy::of_user(settings)?));
+    let url = registry.url();
+    let mut notices = Vec::new();
+    if trust.store.logs_of(url)?.is_empty() {
+        let key = trust.configured(url).and_then(|trust| trust.log_key.clone());
+        trust.pin_those_of(url, registry, key.as_ref(), None, &mut notices).await?;
+    }
+    let logs = trust.store.logs_of(url)?;
+    let own =
+        logs.iter().filter(|log| log.bound(registry_text(url)).is_some_and(|bound| !bound.relayed));
+    Ok((own.map(|log| log.origin().to_owned()).collect(), notices))
+}
+
 /// The document of a skill at a registry or its mirrors, proven by its log; [`None`] where there is
 /// none that one may read. Answers with what is worth telling.
 pub async fn document(

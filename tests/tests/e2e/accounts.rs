@@ -1,7 +1,7 @@
 //! Tokens, keys and owners of an account.
 
 use serde_json::json;
-use skillpkg_tests::{Machine, TestContext, write_skill};
+use skillpkg_tests::{Machine, TestContext, relay, write_skill};
 
 fn publish(machine: &Machine, version: &str) -> skillpkg_tests::Answer {
     write_skill(&machine.project.join("source"), "waitlist", version, None);
@@ -190,4 +190,29 @@ fn a_project_that_names_a_registry_is_not_given_the_token_of_the_environment() {
     assert!(refused.stderr.contains(&other.registry.url()), "{}", refused.stderr);
     let login = ada.run_with_input(&["login", "--json"], "skp_1").ended_with(5);
     assert_eq!(login.error_code(), "registry_of_project");
+}
+
+#[test]
+fn a_registry_that_calls_itself_by_anothers_name_is_given_no_proof() {
+    let context = TestContext::new();
+    let (other, _) = context.elsewhere("other");
+    let identity = |registry: &str| {
+        let machine = context.machine("asks");
+        machine.run(&["log", "pin", registry]).succeeded();
+        let logs = machine.json(&["log"]);
+        let logs = logs["logs"].as_array().unwrap().clone();
+        let speaks = |log: &&serde_json::Value| log["registries"][0]["url"] == registry;
+        logs.iter().find(speaks).unwrap()["origin"].as_str().unwrap().to_owned()
+    };
+    let (own, others) = (identity(&context.registry.url()), identity(&other.url()));
+    let lying = relay(&context.registry.url(), move |request, answer| {
+        if request.contains(" /v1/registry ") {
+            let said = String::from_utf8(answer.clone()).unwrap();
+            *answer = said.replace(&own, &others).into_bytes();
+        }
+    });
+    let author = context.author("ada");
+    let refused = author.run(&["keys", "add", "--registry", &lying]).ended_with(5);
+    assert!(refused.stderr.contains("nothing was signed"), "{}", refused.stderr);
+    author.run(&["keys", "add"]).succeeded();
 }

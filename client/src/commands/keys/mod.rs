@@ -101,7 +101,8 @@ async fn add(context: &Context, file: Option<PathBuf>) -> Result<u8, Error> {
     let signing = opened(context, signing)?;
     let registry = account::registry_with_token(context)?;
     let before = registry.keys().await?.keys;
-    let proof = keys::proof::make(&registry, &signing).await?;
+    let (proof, notices) = keys::proof::make(&context.settings, &registry, &signing).await?;
+    context.output.tell_all(&notices);
     let key = registry.add_key(&signing.public(), &proof.envelope).await?;
     let told = match before.iter().find(|known| known.id == key.id) {
         Some(known) if known.proven => {
