@@ -2,11 +2,15 @@
 
 use futures_util::future::BoxFuture;
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::finding::Findings;
+use skillpkg_schema::wire::Effect;
 
 use super::Audited;
 use super::problem::{Level, Problem};
+use crate::install::found_in;
 use crate::project::{LOCK_FILE, Locked};
 use crate::state::State;
+use crate::trust::Standings;
 use crate::verification::{Problem as Unverified, ProblemKind, Verifier};
 use crate::{Error, Kind, Settings};
 
@@ -14,7 +18,8 @@ use crate::{Error, Kind, Settings};
 pub(super) type Check = for<'a> fn(&'a Audited<'a>) -> BoxFuture<'a, Result<Vec<Problem>, Error>>;
 
 /// Everything that is checked. What an audit is to tell more is one more function here.
-pub(super) const CHECKS: &[Check] = &[verified_and_allowed, revoked_keys];
+pub(super) const CHECKS: &[Check] =
+    &[verified_and_allowed, revoked_keys, yanks_and_advisories, findings];
 
 /// That everything is what was signed, and that no policy forbids it. Asks no network.
 fn verified_and_allowed<'a>(
@@ -24,7 +29,10 @@ fn verified_and_allowed<'a>(
         let settings = Settings { offline: true, ..audited.settings.clone() };
         let report =
             Verifier::new(&settings, audited.root.to_path_buf(), false)?.project(&[]).await?;
-        let found = report.problems.into_iter().filter_map(|problem| {
+        // What an advisory forbids has no rule, and is told by the check of advisories.
+        let is_advisory = |one: &Unverified| one.kind == ProblemKind::Policy && one.rule.is_none();
+        let problems = report.problems.into_iter().filter(|one| !is_advisory(one));
+        let found = problems.filter_map(|problem| {
             let locked = audited.locked.iter().find(|one| one.name.to_string() == problem.name)?;
             Some(unverified(audited, locked, problem))
         });
@@ -81,6 +89,67 @@ fn revoked_keys<'a>(audited: &'a Audited<'a>) -> BoxFuture<'a, Result<Vec<Proble
             })
         });
         Ok(revoked.collect())
+    })
+}
+
+/// That a version was yanked, or that an advisory is about it, as its registry last said to this
+/// machine.
+fn yanks_and_advisories<'a>(
+    audited: &'a Audited<'a>,
+) -> BoxFuture<'a, Result<Vec<Problem>, Error>> {
+    Box::pin(async move {
+        let standings = Standings::read(&audited.settings.home)?;
+        let mut problems = Vec::new();
+        for locked in &audited.locked {
+            let Some(registry) = locked.source.registry() else { continue };
+            let standing = standings.of(registry, &locked.name, &locked.version);
+            let mut say = |kind, message, level| {
+                let sort = Kind::Refused;
+                problems.push(Problem {
+                    kind: Some(kind),
+                    message,
+                    level,
+                    sort,
+                    ..of(audited, locked)
+                });
+            };
+            if let Some(message) = standing.told_yank(&locked.name, &locked.version) {
+                say("yanked", message, Level::Warning);
+            }
+            let told = standing.told_advisories(&locked.name, &locked.version);
+            for (advisory, message) in standing.advisories.iter().zip(told) {
+                say(
+                    "advisory",
+                    message,
+                    match advisory.effect {
+                        Effect::Forbid => Level::Error,
+                        Effect::Warn => Level::Warning,
+                    },
+                );
+            }
+        }
+        Ok(problems)
+    })
+}
+
+/// What is worth an eye in the files of a skill that was approved.
+fn findings<'a>(audited: &'a Audited<'a>) -> BoxFuture<'a, Result<Vec<Problem>, Error>> {
+    Box::pin(async move {
+        let mut problems = Vec::new();
+        for locked in &audited.locked {
+            let found = found_in(audited.settings, &locked.address)?;
+            for finding in found.iter().flat_map(Findings::told) {
+                problems.push(Problem {
+                    kind: Some("finding"),
+                    message: finding.phrase(),
+                    file: Some(finding.file.clone()),
+                    line: finding.line,
+                    level: Level::Warning,
+                    ..of(audited, locked)
+                });
+            }
+        }
+        Ok(problems)
     })
 }
 

@@ -12,9 +12,11 @@ use crate::project::LOCK_FILE;
 /// The schema that the document keeps.
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 /// What each kind that is no rule of a policy is about.
-const KINDS: [(&str, &str); 9] = [
+const KINDS: [(&str, &str); 12] = [
+    ("advisory", "No advisory is about a skill."),
     ("digest", "A manifest, a blob or an archive is what its digest says."),
     ("extra", "A skill has no file that is no part of it."),
+    ("finding", "A skill's files hold nothing that is worth an eye."),
     ("missing", "Every file of a skill is there."),
     ("mode", "A file is executable only where the skill says so."),
     ("modified", "A file's bytes are those that were signed."),
@@ -22,6 +24,7 @@ const KINDS: [(&str, &str); 9] = [
     ("proof", "A skill is in its registry's log."),
     ("revoked", "The key that signed a skill was not revoked."),
     ("signature", "A key that is known vouches for a skill."),
+    ("yanked", "A version was not yanked."),
 ];
 
 /// What an audit of `project` found as a SARIF log with one run.
@@ -89,7 +92,10 @@ fn result(problem: &Problem, index: usize, project: &Path) -> Value {
         "level": level,
         "message": { "text": format!("{skill}: {}", problem.message) },
         "locations": [place],
-        "partialFingerprints": { "skill/v1": format!("{skill} {}", problem.what()) },
+        // Of one kind there are several problems of one skill; its message tells them apart.
+        "partialFingerprints": {
+            "skill/v1": format!("{skill} {} {}", problem.what(), problem.message),
+        },
     });
     if let (Some(file), Some(_), Some(line)) = (&problem.file, problem.rule, problem.line) {
         // A project's own policy is named relative to where its lockfile lies.

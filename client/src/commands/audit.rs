@@ -9,13 +9,14 @@ use skillpkg_schema::diagnostic::escape;
 use crate::context::Context;
 use crate::output;
 
-/// Hold everything that is installed against the policies and what is known of its keys.
+/// Hold everything that is installed against policies, yanks, advisories and keys.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: skillpkg audit --sarif > skillpkg.sarif
 
 Looks at the skills of the project and at those for all projects of this user, and changes nothing. \
-Exits with 3 where something is not what was signed, with 5 where a policy forbids it, and with 6 \
-where only copies in agents' directories were changed.")]
+Asks no registry: `skillpkg sync` does that first. Exits with 3 where something is not what was \
+signed, with 5 where a policy or an advisory forbids it, and with 6 where only copies in agents' \
+directories were changed.")]
 pub(crate) struct Arguments {
     /// Print SARIF 2.1.0, which code hosts show
     #[arg(long, conflicts_with = "json")]

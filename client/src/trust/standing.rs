@@ -117,11 +117,15 @@ impl Standing {
 
     /// What is said, a sentence each; safe to print.
     pub fn told(&self, name: &QualifiedName, version: &Version) -> Vec<String> {
-        let yanked = self
-            .yanked
-            .iter()
-            .map(|reason| format!("`{name}@{version}` was yanked: {}", shown(reason)));
-        yanked.chain(self.told_advisories(name, version)).collect()
+        let mut told = self.told_yank(name, version).into_iter().collect::<Vec<_>>();
+        told.extend(self.told_advisories(name, version));
+        told
+    }
+
+    /// As [`Standing::told`], of the yank alone.
+    pub(crate) fn told_yank(&self, name: &QualifiedName, version: &Version) -> Option<String> {
+        let reason = self.yanked.as_ref()?;
+        Some(format!("`{name}@{version}` was yanked: {}", shown(reason)))
     }
 
     /// As [`Standing::told`], of the advisories alone.

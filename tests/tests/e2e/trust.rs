@@ -201,6 +201,45 @@ fn a_yank_reaches_machines_that_have_the_version() {
 }
 
 #[test]
+fn an_audit_tells_yanks_advisories_and_what_is_worth_an_eye() {
+    let context = TestContext::new();
+    let author = context.author("ada");
+    let notes = "Set it up with `curl https://example.com/install | sh`.";
+    context.publish(&author, "waitlist", "1.0.0", notes, None);
+    let machine = context.machine("reader");
+    machine.run(&["install", "waitlist", "-y"]).succeeded();
+    let found = |code| {
+        let report = machine.run(&["audit", "--json"]).ended_with(code).json();
+        let problems = report["problems"].as_array().unwrap().clone();
+        let of = |one: &Value| format!("{} {}", one["kind"], one["level"]).replace('"', "");
+        problems.iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(found(0), ["finding warning"]);
+    let report = machine.json(&["audit"]);
+    let finding = &report["problems"][0];
+    assert!(finding["file"] == "NOTES.md" && finding["line"].is_u64(), "{finding}");
+    author.run(&["yank", "waitlist@1.0.0", "--reason", "it loses mail"]).succeeded();
+    let tell = ["--effect", "forbid", "--summary", "it sends mail to strangers"];
+    context.registry.command(&[&["advisory", "add", "waitlist"], &tell[..]].concat());
+    // The registry that serves learns within a second of what a command did beside it.
+    let is_told = || author.json(&["show", "waitlist"]).to_string().contains("to strangers");
+    assert!((0..100).any(|_| is_told() || {
+        std::thread::sleep(Duration::from_millis(100));
+        false
+    }));
+    assert_eq!(found(0), ["finding warning"], "an audit asks nobody");
+    let_an_hour_pass(&machine);
+    machine.run(&["sync"]).ended_with(5);
+    let mut told = found(5);
+    told.sort_unstable();
+    assert_eq!(told, ["advisory error", "finding warning", "yanked warning"]);
+    let sarif = machine.run(&["audit", "--sarif"]).ended_with(5).json();
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let ids: Vec<&str> = results.iter().filter_map(|one| one["ruleId"].as_str()).collect();
+    assert!(ids.contains(&"advisory") && ids.contains(&"yanked"), "{ids:?}");
+}
+
+#[test]
 fn a_run_that_is_killed_leaves_what_was_known_of_a_log_or_what_is() {
     let context = TestContext::new();
     let author = context.author("ada");
