@@ -17,7 +17,7 @@ use skillpkg_registry::{advisories, upkeep};
 use skillpkg_schema::log::Subject;
 use skillpkg_schema::wire::{Advisory, Document, Effect, NewAdvisory};
 
-use crate::support::{Skill, TestRegistry, json, problem, published};
+use crate::support::{Skill, TestRegistry, failing_at, json, problem, published};
 use crate::watcher::Watcher;
 
 async fn audited(registry: &TestRegistry) -> audit::Report {
@@ -240,23 +240,12 @@ async fn views_are_of_one_moment_while_everything_changes() {
     audited(&registry).await;
 }
 
-fn failing(step: Step, armed: &Arc<AtomicBool>) -> Options {
-    let armed = Arc::clone(armed);
-    let at_step = move |reached: Step| {
-        if reached == step && armed.load(Ordering::SeqCst) {
-            return Err(std::io::Error::other("ended here by the test"));
-        }
-        Ok(())
-    };
-    Options { at_step: Some(Arc::new(at_step)), ..Options::default() }
-}
-
 #[tokio::test]
 async fn a_log_that_is_cut_short_anywhere_goes_on_from_what_was_signed() {
     for step in Step::ALL {
         let directory = tempfile::tempdir().unwrap();
         let armed = Arc::new(AtomicBool::new(false));
-        let mut registry = TestRegistry::start_in(directory.path(), failing(step, &armed)).await;
+        let mut registry = TestRegistry::start_in(directory.path(), failing_at(step, &armed)).await;
         let mut watcher = Watcher::start(&registry.url).await;
         let ana = registry.author("ana").await;
         registry.published(&ana, "waitlist", "1.0.0").await;
@@ -305,7 +294,7 @@ async fn a_log_that_is_cut_short_anywhere_goes_on_from_what_was_signed() {
 #[tokio::test]
 async fn what_could_not_be_written_is_refused_and_visible_once_it_can() {
     let armed = Arc::new(AtomicBool::new(false));
-    let registry = TestRegistry::start_with(failing(Step::TilesPut, &armed)).await;
+    let registry = TestRegistry::start_with(failing_at(Step::TilesPut, &armed)).await;
     let mut watcher = Watcher::start(&registry.url).await;
     let ana = registry.author("ana").await;
     registry.published(&ana, "waitlist", "1.0.0").await;

@@ -11,18 +11,7 @@ use skillpkg_registry::state::Options;
 use skillpkg_registry::upkeep;
 use skillpkg_schema::wire::Document;
 
-use crate::support::{Skill, TestRegistry, json, published};
-
-fn failing_at(step: Step, armed: &Arc<AtomicBool>) -> Options {
-    let armed = Arc::clone(armed);
-    let at_step = move |reached: Step| {
-        if reached == step && armed.load(Ordering::SeqCst) {
-            return Err(std::io::Error::other("ended here by the test"));
-        }
-        Ok(())
-    };
-    Options { at_step: Some(Arc::new(at_step)), ..Options::default() }
-}
+use crate::support::{Skill, TestRegistry, failing_at, json, published};
 
 #[tokio::test]
 async fn a_publish_cut_short_is_wholly_there_or_wholly_not() {

@@ -1,7 +1,8 @@
 //! A registry on a port of its own, and skills to send to it.
 
 use std::path::Path;
-use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -14,6 +15,7 @@ use skillpkg_registry::accounts::tokens::{self, Minting};
 use skillpkg_registry::data::{Claim, Data};
 use skillpkg_registry::mirror::{self, Mirror};
 use skillpkg_registry::server;
+use skillpkg_registry::skills::publish::Step;
 use skillpkg_registry::state::{Options, Registry};
 use skillpkg_schema::address::Digests;
 use skillpkg_schema::manifest::{FileEntry, Identity, Manifest, Mode, derive};
@@ -403,4 +405,16 @@ pub(crate) async fn problem(response: Response, status: u16, code: &str) -> Prob
 
 pub(crate) async fn published(response: Response, status: StatusCode) -> PublishAnswer {
     json(response, status).await
+}
+
+/// Options of a registry that ends at a step of a publish, as a crash would, while `armed` says so.
+pub(crate) fn failing_at(step: Step, armed: &Arc<AtomicBool>) -> Options {
+    let armed = Arc::clone(armed);
+    let at_step = move |reached: Step| {
+        if reached == step && armed.load(Ordering::SeqCst) {
+            return Err(std::io::Error::other("ended here by the test"));
+        }
+        Ok(())
+    };
+    Options { at_step: Some(Arc::new(at_step)), ..Options::default() }
 }
