@@ -9,6 +9,7 @@ use skillpkg_registry::mirror::{Mirror, Settings};
 use skillpkg_registry::upstream::hosts::HostName;
 use skillpkg_registry::upstream::{Patience, Upstream};
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::log::Hash;
 use url::Url;
 
 use super::Failure;
@@ -31,6 +32,10 @@ pub(super) struct MirrorArguments {
     /// How much of upstream's archives and files is held
     #[arg(long, value_name = "SIZE", requires = "mirror", default_value = "20GiB", value_parser = size)]
     mirror_max_bytes: u64,
+    /// Fingerprint of the mirrored registry's log, as `log identity` shows it there; without, the
+    /// first contact is believed
+    #[arg(long, value_name = "FINGERPRINT", requires = "mirror", value_parser = fingerprint)]
+    mirror_log_key: Option<Hash>,
 }
 
 impl MirrorArguments {
@@ -45,6 +50,7 @@ impl MirrorArguments {
             only: self.mirror_only.clone(),
             every: self.mirror_every,
             max_bytes: self.mirror_max_bytes,
+            log_key: self.mirror_log_key,
         };
         let mirror = Mirror::open(data, settings).await;
         mirror.map(Some).map_err(|refusal| Failure::Mirror(refusal.told_in_full()))
@@ -63,6 +69,14 @@ fn url(text: &str) -> Result<Url, String> {
 fn pattern(text: &str) -> Result<Pattern, String> {
     text.parse().map_err(|()| {
         "expected `NAME`, `SCOPE/NAME`, `SCOPE/*`, or `_/*` for all bare names".to_owned()
+    })
+}
+
+fn fingerprint(text: &str) -> Result<Hash, String> {
+    text.parse().map_err(|_| {
+        "expected the 64 hexadecimal digits that `skillpkg-registry log identity` shows as \
+         `fingerprint`"
+            .to_owned()
     })
 }
 

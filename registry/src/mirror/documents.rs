@@ -255,7 +255,10 @@ impl Mirror {
             return Ok(None);
         }
         match self.ask(std::slice::from_ref(name), through).await {
-            Ok(_) => self.held(name).await,
+            Ok(_) => {
+                self.0.fetched.notify_one();
+                self.held(name).await
+            }
             Err(Trouble::Upstream(UpstreamError::NotFound { .. })) => Ok(None),
             Err(trouble) => Err(trouble),
         }

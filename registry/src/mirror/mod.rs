@@ -25,10 +25,10 @@ use std::time::{Duration, Instant};
 
 use axum::http::HeaderValue;
 use quick_cache::sync::Cache;
-use skillpkg_schema::log::TilePath;
+use skillpkg_schema::log::{Hash, TilePath};
 use skillpkg_schema::wire::{LogInfo, ProofsAnswer, ProofsRequest};
 use skillpkg_schema::{ContentAddress, QualifiedName};
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, Notify, Semaphore};
 
 pub use self::alarms::Alarm;
 pub use self::documents::Held;
@@ -64,6 +64,8 @@ pub struct Settings {
     pub every: Duration,
     /// How many bytes of archives and files are held.
     pub max_bytes: u64,
+    /// Fingerprint of the first identity of upstream's log; the first contact is believed without.
+    pub log_key: Option<Hash>,
 }
 
 /// Whose word counts about a name.
@@ -109,14 +111,16 @@ struct Inner {
     uses: Uses,
     /// Held by whoever makes room.
     room: Mutex<()>,
+    /// Told that documents were fetched since somebody asked for them.
+    fetched: Notify,
 }
 
 impl Mirror {
     /// Opens what was mirrored before; asks upstream nothing yet.
     pub async fn open(data: &Data, settings: Settings) -> Answer<Self> {
         let id = own_id(data).await?;
-        let Settings { upstream, only, every, max_bytes } = settings;
-        let relay = Relay::open(data.database.clone(), upstream.clone()).await?;
+        let Settings { upstream, only, every, max_bytes, log_key } = settings;
+        let relay = Relay::open(data.database.clone(), upstream.clone(), log_key).await?;
         Ok(Self(Arc::new(Inner {
             id,
             relay,
@@ -133,6 +137,7 @@ impl Mirror {
             downloads: Semaphore::new(DOWNLOADS),
             uses: Uses::default(),
             room: Mutex::default(),
+            fetched: Notify::new(),
         })))
     }
 

@@ -14,6 +14,11 @@ use crate::upstream::hops::Hops;
 
 /// How often upstream is tried while it does not answer.
 const RETRIED: Duration = Duration::from_secs(15);
+/// How long after something new was fetched the rest is compared: all that is held is of one moment
+/// again, and can be proven together though upstream should be gone.
+const ALIGNED: Duration = Duration::from_secs(2);
+/// How often that is done at most.
+const ALIGNED_EVERY: Duration = Duration::from_mins(1);
 /// How often uses are written.
 const WRITTEN: Duration = Duration::from_mins(1);
 /// Names asked about at once: their documents fit into one answer most of the time.
@@ -24,11 +29,21 @@ impl Mirror {
     pub async fn attend(&self) {
         let mut written = tokio::time::interval(WRITTEN);
         let mut next = tokio::time::Instant::now();
+        let mut aligns = next;
         loop {
             tokio::select! {
                 _ = written.tick() => {
                     if let Err(error) = self.write_uses().await {
                         tracing::warn!(%error, "what was used of the mirror is not noted yet");
+                    }
+                }
+                () = self.0.fetched.notified() => {
+                    if self.is_of_many_moments().await {
+                        let aligned = aligns.max(tokio::time::Instant::now() + ALIGNED);
+                        if aligned < next {
+                            next = aligned;
+                            aligns = aligned + ALIGNED_EVERY;
+                        }
                     }
                 }
                 () = tokio::time::sleep_until(next) => {
@@ -83,6 +98,15 @@ impl Mirror {
         }
         self.prune().await?;
         Ok(())
+    }
+
+    /// Whether what is held cannot be proven together.
+    async fn is_of_many_moments(&self) -> bool {
+        let moments: Result<i64, sqlx::Error> =
+            sqlx::query_scalar("SELECT COUNT(DISTINCT heads) FROM mirrored_skills")
+                .fetch_one(self.0.data.database.readers())
+                .await;
+        moments.is_ok_and(|moments| moments > 1)
     }
 
     /// The names whose documents are of another moment than this.

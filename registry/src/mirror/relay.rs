@@ -70,6 +70,8 @@ pub(super) type Through<'a> = &'a HeaderValue;
 pub(super) struct Relay {
     database: Database,
     upstream: Upstream,
+    /// Fingerprint of the log that the operator means.
+    pinned: Option<Hash>,
     /// Held while the log is followed further; nothing yet before the first contact.
     followed: Mutex<Option<Followed>>,
     /// The same for those who only look.
@@ -83,11 +85,20 @@ type MomentRow = (String, i64, String, String);
 
 impl Relay {
     /// Opens what was followed before.
-    pub(super) async fn open(database: Database, upstream: Upstream) -> Result<Self, Trouble> {
+    ///
+    /// Refused where that is not the log with this fingerprint.
+    pub(super) async fn open(
+        database: Database,
+        upstream: Upstream,
+        pinned: Option<Hash>,
+    ) -> Result<Self, Trouble> {
         let followed = load(&database).await?;
+        if let Some(followed) = &followed {
+            check_pinned(&followed.chain, pinned.as_ref())?;
+        }
         let seen = std::sync::RwLock::new(followed.clone().map(Arc::new));
         let followed = Mutex::new(followed);
-        Ok(Self { database, upstream, followed, seen, own: OnceLock::new() })
+        Ok(Self { database, upstream, pinned, followed, seen, own: OnceLock::new() })
     }
 
     /// The log as it was last seen; [`None`] before the first contact with upstream.
@@ -119,7 +130,14 @@ impl Relay {
         if followed.is_none() {
             let info = self.ask_who(through, None).await?;
             let (chain, prefix) = read_info(&info)?;
+            check_pinned(&chain, self.pinned.as_ref())?;
             verified(info.checkpoint.as_bytes(), &chain)?;
+            tracing::info!(
+                origin = chain.origin(),
+                fingerprint = %chain.fingerprint(),
+                is_pinned = self.pinned.is_some(),
+                "the log that is mirrored is known from now on"
+            );
             let edge = Edge::default();
             let root = edge.root();
             let is_relayed = info.relayed;
@@ -386,6 +404,18 @@ async fn load_moment(database: &Database, heads: &Hash) -> Result<Option<Moment>
     let Some((checkpoint, size, sealed, at)) = row else { return Ok(None) };
     let sealed = serde_json::from_str(&sealed).map_err(|error| Refusal::internal(&error))?;
     Ok(Some(Moment { heads: *heads, checkpoint, size: size.cast_unsigned(), sealed, at }))
+}
+
+/// Refuses a log that is not the one the operator named.
+fn check_pinned(chain: &IdentityChain, pinned: Option<&Hash>) -> Result<(), Trouble> {
+    let found = chain.fingerprint();
+    match pinned {
+        Some(pinned) if *pinned != found => Err(Trouble::log(format!(
+            "its fingerprint is {found}, and not the {pinned} of `--mirror-log-key`: ask who runs the \
+             mirrored registry which of the two is theirs"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Reads who a log says it is.

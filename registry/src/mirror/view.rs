@@ -66,7 +66,10 @@ impl Mirror {
             return self.answer_from_hand(names, hand, known).await;
         }
         match self.ask(names, through).await {
-            Ok(live) => self.answer_from_live(live, hand, known).await,
+            Ok(live) => {
+                self.0.fetched.notify_one();
+                self.answer_from_live(live, hand, known).await
+            }
             // None of them is of the log that is relayed.
             Err(Trouble::Upstream(UpstreamError::NotFound { .. })) => {
                 self.answer_from_hand(names, hand, None).await

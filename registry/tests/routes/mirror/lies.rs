@@ -2,10 +2,13 @@
 
 use reqwest::StatusCode;
 use serde_json::json;
+use skillpkg_registry::data::Data;
+use skillpkg_registry::mirror::{Mirror, Settings};
 use skillpkg_schema::Sha256Digest;
+use skillpkg_schema::log::LogIdentity;
 
 use super::upstream::{Content, FakeUpstream, ORIGIN, Tampering};
-use super::{mirror, settings, skill};
+use super::{mirror, mirror_in, settings, skill};
 use crate::support::{Skill, TestRegistry, problem};
 
 /// Changes one byte near the end of the answers to this path.
@@ -263,4 +266,29 @@ async fn a_document_that_no_registry_would_show_anybody_is_refused() {
     for name in ["waitlist", "twice"] {
         problem(mirror.get(&skill(name), None).await, 502, "upstream_refused").await;
     }
+}
+
+#[tokio::test]
+async fn another_log_than_the_one_that_the_operator_names_is_refused_at_the_first_contact() {
+    let upstream = FakeUpstream::start().await;
+    upstream.publish("waitlist", "1.0.0");
+    let fingerprint = LogIdentity::from_envelope(&upstream.change(|content| content.identity()))
+        .unwrap()
+        .fingerprint();
+    let pinned =
+        |key: &str| Settings { log_key: Some(key.parse().unwrap()), ..settings(&upstream.url()) };
+    let other = mirror(pinned(&"0".repeat(64))).await;
+    let refused = other.get(&skill("waitlist"), None).await;
+    let detail = problem(refused, 502, "upstream_refused").await.detail;
+    assert!(detail.contains(&fingerprint.to_string()), "{detail}");
+    assert_eq!(other.alarms().await, ["log"]);
+
+    // What was followed before is held against it as well.
+    let directory = tempfile::tempdir().unwrap();
+    let mut right = mirror_in(directory.path(), pinned(&fingerprint.to_string())).await;
+    right.document("waitlist").await;
+    right.stop().await;
+    let data = Data::open(directory.path()).await.unwrap();
+    let error = Mirror::open(&data, pinned(&"0".repeat(64))).await.unwrap_err();
+    assert!(error.problem().detail.contains("--mirror-log-key"), "{error:?}");
 }

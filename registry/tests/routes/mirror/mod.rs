@@ -35,6 +35,7 @@ pub(crate) fn settings(url: &str) -> Settings {
         only: Vec::new(),
         every: Duration::from_mins(15),
         max_bytes: 1 << 30,
+        log_key: None,
     }
 }
 

@@ -98,3 +98,31 @@ async fn a_mirror_that_never_met_its_upstream_serves_what_is_its_own() {
     problem(mirror.get("/relayed/log/checkpoint", None).await, 404, "not_found").await;
     assert!(mirror.get("/readyz", None).await.text().await.unwrap().contains("\"stale\":true"));
 }
+
+#[tokio::test]
+async fn what_was_fetched_at_different_times_is_proven_together_after_upstream_is_gone() {
+    let mut upstream = FakeUpstream::start().await;
+    upstream.publish("waitlist", "1.0.0");
+    let mirror = mirror(settings(&upstream.url())).await;
+    let attended = mirror.mirror().clone();
+    let attending = tokio::spawn(async move { attended.attend().await });
+    mirror.document("waitlist").await;
+    upstream.publish("other", "1.0.0");
+    mirror.document("other").await;
+
+    // Well before the interval, what is held is brought to one moment.
+    let aligned = async {
+        let moments = "SELECT COUNT(DISTINCT heads) FROM mirrored_skills";
+        let database = &mirror.data().database;
+        while sqlx::query_scalar::<_, i64>(moments).fetch_one(database.readers()).await.unwrap() > 1
+        {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), aligned).await.unwrap();
+    attending.abort();
+    upstream.vanish().await;
+    let known = json!([{"origin": ORIGIN, "size": 0}]);
+    let answer = mirror.index(json!({"names": ["waitlist", "other"], "logs": known})).await;
+    assert_eq!((answer.documents.len(), answer.views.len()), (2, 1));
+}
