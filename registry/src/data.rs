@@ -1,8 +1,11 @@
 //! The data directory: a database, blobs, a place for what is being received, and two locks.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+
+use url::Url;
 
 use crate::blobs::Blobs;
 use crate::database::{Database, DatabaseError};
@@ -28,6 +31,16 @@ pub enum DataError {
     /// What was there before there was a log could not be appended to it.
     #[error("the log could not be begun: {0}")]
     Log(#[from] LogError),
+    /// A database server or an object store of a kind that this program cannot use.
+    #[error(
+        "{what} at `{place}` cannot be used: this program keeps it in the data directory alone; leave the option out"
+    )]
+    Unsupported {
+        /// What would be kept there.
+        what: &'static str,
+        /// Where, without a password.
+        place: String,
+    },
     /// The blob storage.
     #[error("the blobs in `{}` cannot be opened: {source}", .path.display())]
     Blobs {
@@ -59,6 +72,64 @@ fn whose(error: &io::Error) -> &'static str {
     }
 }
 
+/// Where a registry keeps what it keeps: all in one directory, unless a URL says otherwise.
+///
+/// A path alone is the directory.
+#[derive(Clone)]
+pub struct Places {
+    /// The data directory.
+    pub root: PathBuf,
+    /// A database server instead of a file in the directory: `postgres://…`.
+    pub database: Option<Url>,
+    /// An object store instead of files in the directory: `s3://…`.
+    pub blobs: Option<Url>,
+}
+
+impl From<&Path> for Places {
+    fn from(root: &Path) -> Self {
+        Self { root: root.to_owned(), database: None, blobs: None }
+    }
+}
+
+impl From<&PathBuf> for Places {
+    fn from(root: &PathBuf) -> Self {
+        root.as_path().into()
+    }
+}
+
+impl Places {
+    /// Refuses what is not there to be used.
+    fn supported(&self) -> Result<(), DataError> {
+        if let Some(url) = &self.database {
+            return Err(DataError::Unsupported { what: "the database", place: told(url) });
+        }
+        if let Some(url) = &self.blobs {
+            return Err(DataError::Unsupported { what: "the object store", place: told(url) });
+        }
+        Ok(())
+    }
+}
+
+/// Tells neither URL in full: each may hold a password.
+impl fmt::Debug for Places {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = |url: &Option<Url>| url.as_ref().map(told);
+        formatter
+            .debug_struct("Places")
+            .field("root", &self.root)
+            .field("database", &told(&self.database))
+            .field("blobs", &told(&self.blobs))
+            .finish()
+    }
+}
+
+/// A URL without what may be secret in it: scheme, host, port and path.
+pub fn told(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
+    format!("{}://{host}{port}{}", url.scheme(), url.path())
+}
+
 /// An open data directory.
 #[derive(Debug, Clone)]
 pub struct Data {
@@ -71,7 +142,10 @@ pub struct Data {
 
 impl Data {
     /// Opens the directory, and makes it where there is none.
-    pub async fn open_or_create(root: &Path) -> Result<Self, DataError> {
+    pub async fn open_or_create(places: impl Into<Places>) -> Result<Self, DataError> {
+        let places = places.into();
+        let root = places.root.as_path();
+        places.supported()?;
         let failed = |source| DataError::Io { path: root.to_owned(), source };
         create_private(root).map_err(failed)?;
         for beneath in ["tmp", "objects", "log"] {
@@ -92,28 +166,32 @@ impl Data {
     }
 
     /// Opens a directory that is there.
-    pub async fn open(root: &Path) -> Result<Self, DataError> {
-        match fs::metadata(root.join("registry.db")) {
-            Ok(database) if database.is_file() => Self::open_or_create(root).await,
+    pub async fn open(places: impl Into<Places>) -> Result<Self, DataError> {
+        let places = places.into();
+        places.supported()?;
+        match fs::metadata(places.root.join("registry.db")) {
+            Ok(database) if database.is_file() => Self::open_or_create(places).await,
             // Somebody else's registry is not one that is missing.
             Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
-                Err(DataError::Io { path: root.to_owned(), source })
+                Err(DataError::Io { path: places.root, source })
             }
-            _ => Err(DataError::Missing(root.to_owned())),
+            _ => Err(DataError::Missing(places.root)),
         }
     }
 
     /// Opens the directory, and makes it where nothing is there yet: accounts may come before the
     /// first start. Answers whether it was made. A directory with other things in it is refused.
-    pub async fn open_or_start(root: &Path) -> Result<(Self, bool), DataError> {
-        let is_new = match fs::read_dir(root) {
+    pub async fn open_or_start(places: impl Into<Places>) -> Result<(Self, bool), DataError> {
+        let places = places.into();
+        places.supported()?;
+        let is_new = match fs::read_dir(&places.root) {
             Ok(mut entries) => entries.next().is_none(),
             Err(error) => error.kind() == io::ErrorKind::NotFound,
         };
         if is_new {
-            return Ok((Self::open_or_create(root).await?, true));
+            return Ok((Self::open_or_create(places).await?, true));
         }
-        Ok((Self::open(root).await?, false))
+        Ok((Self::open(places).await?, false))
     }
 
     /// Where what is being received lies until it is verified.

@@ -88,7 +88,7 @@ impl Advisory {
     pub(super) async fn run(&self) -> Result<ExitCode, Failure> {
         match self {
             Self::Add { about: About { name, versions }, effect, summary, directory, format } => {
-                let data = Data::open(&directory.data).await?;
+                let data = Data::open(directory.places()).await?;
                 let effect = match effect {
                     Asked::Warn => Effect::Warn,
                     Asked::Forbid => Effect::Forbid,
@@ -103,7 +103,7 @@ impl Advisory {
                 }
             }
             Self::Withdraw { id, directory, format } => {
-                let data = Data::open(&directory.data).await?;
+                let data = Data::open(directory.places()).await?;
                 let name = advisories::take_back(&data.database, id).await?;
                 if format.json {
                     output::json(&serde_json::json!({"id": id, "name": name}))?;
@@ -118,7 +118,7 @@ impl Advisory {
 }
 
 async fn list(directory: &Directory, format: &Format) -> Result<(), Failure> {
-    let data = Data::open(&directory.data).await?;
+    let data = Data::open(directory.places()).await?;
     let listed = advisories::list(&data.database).await?;
     if format.json {
         return output::json(&serde_json::json!({"advisories": listed}));

@@ -31,7 +31,7 @@ impl Gc {
     }
 
     pub(super) async fn run(&self) -> Result<ExitCode, Failure> {
-        let data = Data::open(&self.directory.data).await?;
+        let data = Data::open(self.directory.places()).await?;
         let age = Duration::from_secs(u64::from(self.older_than) * 3_600);
         let removal = upkeep::remove_orphans(&data, age, self.dry_run).await?;
         if self.format.json {

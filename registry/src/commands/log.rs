@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use skillpkg_registry::data::Data;
+use skillpkg_registry::data::{Data, Places};
 use skillpkg_registry::log::audit::{self, Files};
 use skillpkg_registry::log::rotation::{self, Asked, Next};
 use skillpkg_schema::log::IdentityChain;
 use skillpkg_schema::signature::{Envelope, PublicKey, SigningKey};
 
+use super::directory::Elsewhere;
 use super::{Directory, Failure, Format, output};
 
 #[derive(Debug, Subcommand)]
@@ -64,6 +65,8 @@ pub(super) enum Log {
             required_unless_present = "files"
         )]
         data: Option<PathBuf>,
+        #[command(flatten)]
+        elsewhere: Elsewhere,
         /// A directory with `checkpoint`, `tile/…` and `identities.json` alone
         #[arg(long, value_name = "DIR", conflicts_with = "data")]
         files: Option<PathBuf>,
@@ -103,7 +106,7 @@ impl Log {
     pub(super) async fn run(&self) -> Result<ExitCode, Failure> {
         match self {
             Self::Identity { next, directory, format } => {
-                let data = Data::open(&directory.data).await?;
+                let data = Data::open(directory.places()).await?;
                 if *next {
                     let Some(envelope) = rotation::next(&data.log())? else {
                         output::tell("no identity waits for signatures; `log rotate` makes one");
@@ -120,12 +123,13 @@ impl Log {
                 output::json(&envelope)?;
             }
             Self::Adopt { file, directory, format } => {
-                let data = Data::open(&directory.data).await?;
+                let data = Data::open(directory.places()).await?;
                 let chain = rotation::adopt(&data.log(), &read_envelope(file)?)?;
                 show(&chain, format)?;
             }
-            Self::Verify { data, files, format } => {
-                return verify(data.as_deref(), files.as_deref(), format).await;
+            Self::Verify { data, elsewhere, files, format } => {
+                let places = data.clone().map(|root| elsewhere.places(root));
+                return verify(places, files.as_deref(), format).await;
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -134,7 +138,7 @@ impl Log {
 
 impl Rotate {
     async fn run(&self) -> Result<(), Failure> {
-        let data = Data::open(&self.directory.data).await?;
+        let data = Data::open(self.directory.places()).await?;
         let mut asked = Asked { threshold: self.threshold, ..Asked::default() };
         for path in &self.new_rotation_key {
             let pem = read(path)?;
@@ -205,7 +209,7 @@ fn read_envelope(path: &Path) -> Result<Envelope, Failure> {
 }
 
 async fn verify(
-    data: Option<&Path>,
+    data: Option<Places>,
     files: Option<&Path>,
     format: &Format,
 ) -> Result<ExitCode, Failure> {

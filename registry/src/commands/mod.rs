@@ -1,6 +1,7 @@
 //! The commands of an operator.
 
 mod advisory;
+mod directory;
 mod gc;
 mod log;
 mod mirror;
@@ -12,10 +13,10 @@ mod token;
 mod user;
 mod verify;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
+use directory::Directory;
 use skillpkg_registry::accounts::AccountError;
 use skillpkg_registry::data::DataError;
 use skillpkg_registry::log::LogError;
@@ -57,14 +58,6 @@ enum Command {
     Verify(verify::Verify),
     /// Remove objects that no row names
     Gc(gc::Gc),
-}
-
-/// Where the registry keeps everything.
-#[derive(Debug, Args)]
-struct Directory {
-    /// The data directory
-    #[arg(long, value_name = "DIR", env = "SKILLPKG_REGISTRY_DATA")]
-    data: PathBuf,
 }
 
 /// How a command answers.
@@ -140,6 +133,7 @@ impl Failure {
         match self {
             Self::Data(DataError::Served { .. }) => "already_served",
             Self::Data(DataError::Missing(_)) => "no_registry",
+            Self::Data(DataError::Unsupported { .. }) => "unsupported_place",
             Self::Data(_) => "data_unusable",
             Self::Mirror(_) => "mirror_refused",
             Self::Account(AccountError::Name(_)) => "invalid_name",

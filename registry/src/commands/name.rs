@@ -131,7 +131,7 @@ impl Name {
                 list(&states, directory, format).await?;
             }
             Self::Release { name, user, directory, format } => {
-                let data = Data::open(&directory.data).await?;
+                let data = Data::open(directory.places()).await?;
                 let user = requests::release(&data.database, name, user.as_deref()).await?;
                 if format.json {
                     output::json(&serde_json::json!({"name": name, "released_to": user}))?;
@@ -140,7 +140,7 @@ impl Name {
                 }
             }
             Self::Refuse { name, directory, format } => {
-                let data = Data::open(&directory.data).await?;
+                let data = Data::open(directory.places()).await?;
                 requests::refuse(&data.database, name).await?;
                 if format.json {
                     output::json(&serde_json::json!({"name": name, "refused": true}))?;
@@ -149,7 +149,7 @@ impl Name {
                 }
             }
             Self::Delete { what, reason, directory, format } => {
-                let data = Data::open(&directory.data).await?;
+                let data = Data::open(directory.places()).await?;
                 let (name, version) = (&what.name, what.version.as_ref());
                 let deletion = deletion::delete(&data.database, name, version, reason).await?;
                 if format.json {
@@ -165,7 +165,7 @@ impl Name {
                 }
             }
             Self::Transfer { name, user, directory, format } => {
-                let data = Data::open(&directory.data).await?;
+                let data = Data::open(directory.places()).await?;
                 transfer::transfer(&data.database, name, user).await?;
                 if format.json {
                     output::json(&serde_json::json!({"name": name, "owner": user}))?;
@@ -179,7 +179,7 @@ impl Name {
 }
 
 async fn list(states: &[State], directory: &Directory, format: &Format) -> Result<(), Failure> {
-    let data = Data::open(&directory.data).await?;
+    let data = Data::open(directory.places()).await?;
     let names = requests::list(&data.database, states).await?;
     if format.json {
         return output::json(&serde_json::json!({"names": names}));

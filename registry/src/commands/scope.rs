@@ -92,7 +92,7 @@ impl Scope {
     pub(super) async fn run(&self) -> Result<ExitCode, Failure> {
         match self {
             Self::Add { name, owner, private, directory, format } => {
-                let data = Data::open(&directory.data).await?;
+                let data = Data::open(directory.places()).await?;
                 scopes::add(&data.database, name, owner, *private).await?;
                 let like = requests::scopes_like(&data.database, name).await?;
                 let resembles: Vec<&str> = like.iter().map(|one| one.name.as_str()).collect();
@@ -109,13 +109,13 @@ impl Scope {
             }
             Self::List { directory, format } => list(directory, format).await?,
             Self::Member(Member::Add { who: Who { scope, user }, role, directory, format }) => {
-                let data = Data::open(&directory.data).await?;
+                let data = Data::open(directory.places()).await?;
                 scopes::add_member(&data.database, scope, user, *role).await?;
                 let done = serde_json::json!({"scope": scope, "account": user, "role": role});
                 said(format, &done, &format!("`{user}` is a member of `{scope}`: {role}"))?;
             }
             Self::Member(Member::Remove { who: Who { scope, user }, directory, format }) => {
-                let data = Data::open(&directory.data).await?;
+                let data = Data::open(directory.places()).await?;
                 scopes::remove_member(&data.database, scope, user).await?;
                 let done = serde_json::json!({"scope": scope, "account": user, "role": null});
                 said(format, &done, &format!("`{user}` is no member of `{scope}` any more"))?;
@@ -134,7 +134,7 @@ fn said(format: &Format, done: &serde_json::Value, text: &str) -> Result<(), Fai
 }
 
 async fn list(directory: &Directory, format: &Format) -> Result<(), Failure> {
-    let data = Data::open(&directory.data).await?;
+    let data = Data::open(directory.places()).await?;
     let scopes = scopes::list(&data.database).await?;
     if format.json {
         return output::json(&serde_json::json!({"scopes": scopes}));

@@ -86,7 +86,7 @@ impl Serve {
         };
         // Asked for first: a signal that comes while the registry opens is not lost.
         let stop = stop_signal().map_err(failed("waiting for signals"))?;
-        let data = Data::open_or_create(&self.directory.data).await?;
+        let data = Data::open_or_create(self.directory.places()).await?;
         let claim = data.claim()?;
         let listening = format!("listening on {}", self.listen);
         let listener = server::listen(self.listen).await.map_err(failed(&listening))?;

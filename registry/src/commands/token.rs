@@ -67,7 +67,7 @@ impl Token {
     pub(super) async fn run(&self) -> Result<ExitCode, Failure> {
         match self {
             Self::Mint { user, grants, label, days, directory, format } => {
-                let data = Data::open(&directory.data).await?;
+                let data = Data::open(directory.places()).await?;
                 let expires = days.map(clock::in_days);
                 let minting = Minting { label, grants, expires: expires.as_deref() };
                 let minted = tokens::mint_for(&data.database, user, &minting).await?;
@@ -80,7 +80,7 @@ impl Token {
                 })?;
             }
             Self::List { user, directory, format } => {
-                let data = Data::open(&directory.data).await?;
+                let data = Data::open(directory.places()).await?;
                 let tokens = tokens::list_of(&data.database, user).await?;
                 if format.json {
                     output::json(&serde_json::json!({"tokens": tokens}))?;
@@ -97,7 +97,7 @@ impl Token {
                 }
             }
             Self::Revoke { id, directory, format } => {
-                let data = Data::open(&directory.data).await?;
+                let data = Data::open(directory.places()).await?;
                 tokens::revoke_any(&data.database, id).await?;
                 if format.json {
                     output::json(&serde_json::json!({"revoked": id}))?;

@@ -39,7 +39,7 @@ impl User {
     pub(super) async fn run(&self) -> Result<ExitCode, Failure> {
         match self {
             Self::Add { name, directory, format } => {
-                let (data, made) = Data::open_or_start(&directory.data).await?;
+                let (data, made) = Data::open_or_start(directory.places()).await?;
                 if made {
                     output::tell(&format!("made a registry in `{}`", directory.data.display()));
                 }
@@ -58,7 +58,7 @@ impl User {
                 })?;
             }
             Self::List { directory, format } => {
-                let data = Data::open(&directory.data).await?;
+                let data = Data::open(directory.places()).await?;
                 let accounts = accounts::list(&data.database).await?;
                 if format.json {
                     output::json(&serde_json::json!({"accounts": accounts}))?;

@@ -25,7 +25,7 @@ impl Verify {
     }
 
     pub(super) async fn run(&self) -> Result<ExitCode, Failure> {
-        let data = Data::open(&self.directory.data).await?;
+        let data = Data::open(self.directory.places()).await?;
         let report = upkeep::verify(&data).await?;
         let ok = report.problems.is_empty();
         if self.format.json {
