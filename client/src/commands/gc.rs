@@ -1,8 +1,8 @@
 //! `skillpkg gc`.
 
 use serde::Serialize;
-use skillpkg::Error;
 use skillpkg::state::State;
+use skillpkg::{Error, trust};
 use skillpkg_store::content::{Collected, Store};
 
 use crate::context::Context;
@@ -17,6 +17,8 @@ struct Shape {
     snapshots: u64,
     blobs: u64,
     bytes: u64,
+    /// Proofs of snapshots that were removed.
+    proofs: u64,
 }
 
 /// Runs it; answers with the exit code.
@@ -29,9 +31,10 @@ pub(crate) async fn run(_: Arguments, context: &Context) -> Result<u8, Error> {
     for warning in &live.warnings {
         context.output.warn(warning);
     }
+    let proofs = trust::collect_proofs(&context.settings.home, &live.snapshots)?;
     let collected = collection.finish(&live.snapshots)?;
     let Collected { snapshots, blobs, bytes } = collected;
-    context.output.json(&Shape { snapshots, blobs, bytes })?;
+    context.output.json(&Shape { snapshots, blobs, bytes, proofs })?;
     context.output.text(&sentence(&collected))?;
     Ok(0)
 }

@@ -289,6 +289,9 @@ fn forget(context: &Context, log: Option<&str>, all: bool, yes: bool) -> Result<
             return Err(Error::new(Kind::Usage, "usage", message));
         }
     };
+    if !trust::is_known(&context.settings, &what)? {
+        return Err(unknown(&what));
+    }
     let question = format!(
         "Forget what is known of {}? What is shown next is believed from then on.",
         if all { "every log".to_owned() } else { format!("`{}`", escape(&what)) }
@@ -299,9 +302,7 @@ fn forget(context: &Context, log: Option<&str>, all: bool, yes: bool) -> Result<
     }
     let forgotten = trust::forget(&context.settings, &what)?;
     if forgotten.is_empty() {
-        let message = format!("no log `{}` is known here", escape(&what));
-        return Err(Error::new(Kind::Failed, "log_unknown", message)
-            .with_hint("`skillpkg log` tells those that are"));
+        return Err(unknown(&what));
     }
     for path in &forgotten {
         context.output.text(&format!(
@@ -311,4 +312,13 @@ fn forget(context: &Context, log: Option<&str>, all: bool, yes: bool) -> Result<
     }
     context.output.json(&Shape { forgotten })?;
     Ok(0)
+}
+
+fn unknown(what: &str) -> Error {
+    let message = match what {
+        "*" => "no log is known here".to_owned(),
+        one => format!("no log `{}` is known here", escape(one)),
+    };
+    Error::new(Kind::Failed, "log_unknown", message)
+        .with_hint("`skillpkg log` tells those that are")
 }

@@ -52,9 +52,10 @@ pub(crate) fn refuse(violations: &[Violation]) -> Result<(), Error> {
     Err(error)
 }
 
-/// Whether a failure is a refusal by a policy.
+/// Whether a failure is a refusal of a skill by a policy; of a log it is none.
 pub(crate) fn is_refusal(error: &Error) -> bool {
-    error.kind == Kind::Refused && Rule::ALL.iter().any(|rule| rule.code() == error.code)
+    let of_a_skill = |rule: &Rule| rule.code() == error.code && rule.code().starts_with("policy_");
+    error.kind == Kind::Refused && Rule::ALL.iter().any(of_a_skill)
 }
 
 /// Two refusals as one, each thing told once.

@@ -36,10 +36,15 @@ pub struct KeptProof {
 }
 
 fn path_of(store: &TrustStore, origin: &str, address: &ContentAddress) -> PathBuf {
-    store.proofs_of(origin).join(format!("{}.tlog-proof", address.hex()))
+    store.proofs_of(origin).join(TrustStore::proof_name(address))
 }
 
 impl TrustStore {
+    /// What the file of a proof is called.
+    pub(super) fn proof_name(address: &ContentAddress) -> String {
+        format!("{}.tlog-proof", address.hex())
+    }
+
     /// The kept proof of a claim, verified against what is known of the log; [`None`] where there
     /// is none. What is wrong with it is a phrase.
     pub(super) fn kept_proof(

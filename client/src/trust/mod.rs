@@ -10,6 +10,7 @@
 
 mod ask;
 mod claim;
+mod collect;
 mod compare;
 mod error;
 mod evidence;
@@ -29,11 +30,12 @@ mod view;
 pub use ask::Notice;
 pub(crate) use ask::{Found, Trust};
 pub(crate) use claim::{Claim, check_keys};
+pub use collect::collect_proofs;
 pub use compare::{Comparison, LogSource, Side, Verdict, compare};
 pub(crate) use error::is_falsified;
 pub use kept::KeptProof;
 pub(crate) use overview::origins;
-pub use overview::{LogStatus, SpeaksFor, document, forget, logs, pin, proof};
+pub use overview::{LogStatus, SpeaksFor, document, forget, is_known, logs, pin, proof};
 pub(crate) use places::Places;
 pub use places::RegistryTrust;
 pub(crate) use prove::Unproven;

@@ -87,8 +87,16 @@ fn status(store: &TrustStore, log: &KnownLog) -> LogStatus {
 ///
 /// Works also where what is known cannot be read. A kill leaves a log known or forgotten.
 pub fn forget(settings: &Settings, what: &str) -> Result<Vec<PathBuf>, Error> {
-    let what = Url::parse(what).map_or_else(|_| what.to_owned(), |url| registry_text(&url).into());
-    TrustStore::new(&settings.home).forget(&what)
+    TrustStore::new(&settings.home).forget(&meant(what))
+}
+
+/// Whether [`forget`] would forget anything.
+pub fn is_known(settings: &Settings, what: &str) -> Result<bool, Error> {
+    Ok(!TrustStore::new(&settings.home).meant(&meant(what))?.is_empty())
+}
+
+fn meant(what: &str) -> String {
+    Url::parse(what).map_or_else(|_| what.to_owned(), |url| registry_text(&url).into())
 }
 
 /// Pins the log of a registry of which none is known: the one that `key` means, or that the

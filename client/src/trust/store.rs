@@ -136,6 +136,11 @@ impl TrustStore {
         self.directory.join(log_key(origin))
     }
 
+    /// Where proofs lie, those of each log in a directory of its own.
+    pub(super) fn proofs(&self) -> &Path {
+        &self.proofs
+    }
+
     /// Where the proofs of a log's records lie.
     pub(super) fn proofs_of(&self, origin: &str) -> PathBuf {
         self.proofs.join(log_key(origin))
@@ -304,21 +309,18 @@ impl TrustStore {
         Ok(Kept::Yes)
     }
 
-    /// Forgets what `wanted` chooses among the logs, and those that cannot be read where `damaged`
-    /// names their directory or is `--all`: moved aside with their proofs, not removed. Answers
-    /// with where they lie now.
-    pub(super) fn forget(&self, what: &str) -> Result<Vec<PathBuf>, Error> {
-        let _lock = self.lock()?;
-        let mut moved = Vec::new();
-        let failed = |path: &Path, error: &io::Error| crate::project::io_error(path, error);
+    /// The directories of the logs that are meant: with this origin or a registry of this URL, or,
+    /// though they cannot be read, with this name; all where it is `*`.
+    pub(super) fn meant(&self, what: &str) -> Result<Vec<PathBuf>, Error> {
+        let failed = |error: &io::Error| crate::project::io_error(&self.directory, error);
         let entries = match fs::read_dir(&self.directory) {
             Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(moved),
-            Err(error) => return Err(failed(&self.directory, &error)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(&error)),
         };
+        let mut meant = Vec::new();
         for entry in entries {
-            let path = entry.map_err(|error| failed(&self.directory, &error))?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let path = entry.map_err(|error| failed(&error))?.path();
             if !is_of_log(&path) || !path.join(LOG_FILE).exists() {
                 continue;
             }
@@ -328,9 +330,21 @@ impl TrustStore {
                 }
                 _ => false,
             };
-            if !is_meant && what != name && what != "*" {
-                continue;
+            if is_meant || what == "*" || path.file_name().is_some_and(|name| name == what) {
+                meant.push(path);
             }
+        }
+        Ok(meant)
+    }
+
+    /// Forgets the logs that are [meant](Self::meant): moved aside with their proofs, not removed.
+    /// Answers with where they lie now.
+    pub(super) fn forget(&self, what: &str) -> Result<Vec<PathBuf>, Error> {
+        let _lock = self.lock()?;
+        let mut moved = Vec::new();
+        let failed = |path: &Path, error: &io::Error| crate::project::io_error(path, error);
+        for path in self.meant(what)? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let aside = self.aside(&name).map_err(|error| failed(&self.directory, &error))?;
             // The proofs first: no log that is pinned later finds those of this one.
             let proofs = self.proofs.join(&name);

@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve a registry until SIGTERM or SIGINT
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     /// Accounts
     #[command(subcommand)]
     User(user::User),

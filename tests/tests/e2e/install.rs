@@ -173,7 +173,11 @@ fn removing_takes_out_what_was_placed_and_its_entries_and_gc_the_rest() {
         assert!(!machine.read(file).contains("one"), "{file}");
     }
     let collected = machine.json(&["gc"]);
-    assert_eq!(collected["snapshots"], 1);
+    assert_eq!(
+        (&collected["snapshots"], &collected["proofs"]),
+        (&serde_json::json!(1), &serde_json::json!(1))
+    );
+    machine.run(&["verify", "--offline"]).succeeded();
     machine.run(&["sync", "--frozen"]).succeeded();
     assert_eq!(machine.json(&["gc"])["snapshots"], 0);
     assert_eq!(machine.read(".agents/skills/two/NOTES.md"), "two");

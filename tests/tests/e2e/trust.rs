@@ -136,6 +136,8 @@ fn a_registry_that_is_set_back_is_refused_until_its_log_is_forgotten() {
         assert_eq!((refused.code, &error["code"]), (3, &json!("checkpoint_rewind")), "{error}");
         assert!(error["hint"].as_str().unwrap().contains("skillpkg log forget"));
     }
+    let unknown = machine.run(&["log", "forget", "example.org/none"]);
+    assert!(unknown.code == 1 && unknown.stderr.contains("no log"), "{}", unknown.stderr);
     let unasked = machine.run(&["log", "forget", &context.registry.url()]);
     assert_eq!(unasked.code, 5);
     machine.run(&["log", "forget", &context.registry.url(), "-y"]).succeeded();
