@@ -21,7 +21,8 @@ fn fixed(entry: &VersionEntry) -> [String; 3] {
     [entry.address.hex(), entry.blake3.hex(), entry.archive.hex()]
 }
 
-/// How a document changes what may not: a version that was there with other content.
+/// How a document changes what may not: a version that was there with other content, or by other
+/// signers.
 pub(super) async fn changed(
     write: &mut Write,
     name: &QualifiedName,
@@ -48,7 +49,30 @@ pub(super) async fn changed(
             )));
         }
     }
-    Ok(None)
+    let held: Option<Vec<u8>> =
+        sqlx::query_scalar("SELECT document FROM mirrored_skills WHERE scope = $1 AND name = $2")
+            .bind(name.wire_scope())
+            .bind(name.name().as_str())
+            .fetch_optional(&mut **write)
+            .await?;
+    // What was kept was read before it was: one that is not understood names nobody.
+    let held = held.and_then(|bytes| serde_json::from_slice::<Document>(&bytes).ok());
+    Ok(held.and_then(|held| signed_otherwise(&held, document)))
+}
+
+/// The version of which a document names other signers than the one before did: the archive, in
+/// which the signatures lie, is still the same.
+fn signed_otherwise(before: &Document, document: &Document) -> Option<String> {
+    let known: BTreeMap<_, _> =
+        before.versions.iter().map(|entry| (&entry.version, &entry.key_ids)).collect();
+    let changed = document
+        .versions
+        .iter()
+        .find(|entry| known.get(&entry.version).is_some_and(|before| **before != entry.key_ids))?;
+    Some(format!(
+        "upstream names other signers of version {} than before; what was there is kept",
+        changed.version
+    ))
 }
 
 /// A document to keep.

@@ -6,6 +6,7 @@ use skillpkg_registry::data::Data;
 use skillpkg_registry::mirror::{Mirror, Settings};
 use skillpkg_schema::Sha256Digest;
 use skillpkg_schema::log::LogIdentity;
+use skillpkg_schema::signature::SigningKey;
 
 use super::upstream::{Content, FakeUpstream, ORIGIN, Tampering};
 use super::{mirror, mirror_in, settings, skill};
@@ -253,6 +254,69 @@ async fn an_archive_that_is_not_what_its_document_says_is_refused() {
         assert_ne!(mirror.get(&address, None).await.status(), StatusCode::OK, "{name}");
     }
     assert_eq!(mirror.alarms().await, ["claims@1.0.0", "posing@1.0.0", "signer@1.0.0"]);
+}
+
+#[tokio::test]
+async fn an_archive_without_the_signature_of_each_signer_that_its_document_names_is_refused() {
+    let upstream = FakeUpstream::start().await;
+    upstream.publish("waitlist", "1.0.0");
+    // The document names a second signer, openly and with the key: the archive has one signature.
+    let second = SigningKey::generate().unwrap().public();
+    upstream.rewrite("waitlist", |document| {
+        let mut signer = document.keys[0].clone();
+        (signer.id, signer.pem) = (second.id(), second.to_pem());
+        document.keys.push(signer);
+        document.versions[0].key_ids.push(second.id());
+    });
+    // Nobody vouches for this one, its document says.
+    upstream.publish("nobody", "1.0.0");
+    upstream.rewrite("nobody", |document| document.versions[0].key_ids.clear());
+    // A signer whose key the document does not hold, and one under the id of whose key another lies.
+    upstream.publish("keyless", "1.0.0");
+    upstream.rewrite("keyless", |document| document.keys.clear());
+    upstream.publish("posing", "1.0.0");
+    upstream.rewrite("posing", |document| document.keys[0].pem = second.to_pem());
+    let mirror = mirror(settings(&upstream.url())).await;
+    for name in ["waitlist", "nobody", "keyless", "posing"] {
+        let document = mirror.document(name).await;
+        let archive = format!("/v1/archives/{}", document.versions[0].archive);
+        problem(mirror.get(&archive, None).await, 502, "upstream_refused").await;
+    }
+    let subjects = ["keyless@1.0.0", "nobody@1.0.0", "posing@1.0.0", "waitlist@1.0.0"];
+    assert_eq!(mirror.alarms().await, subjects);
+    let told = mirror.get("/readyz", None).await.text().await.unwrap();
+    assert!(told.contains("its signers"), "{told}");
+    mirror.eventually_tidy().await;
+}
+
+#[tokio::test]
+async fn a_version_whose_signers_change_is_kept_as_it_was_and_told() {
+    let upstream = FakeUpstream::start().await;
+    upstream.publish("waitlist", "1.0.0");
+    let mirror = mirror(settings(&upstream.url())).await;
+    let before = mirror.document("waitlist").await;
+    let mallory = SigningKey::generate().unwrap().public();
+    let honest = before.versions[0].key_ids.clone();
+    for key_ids in [vec![mallory.id()], [honest.clone(), vec![mallory.id()]].concat(), Vec::new()] {
+        upstream.rewrite("waitlist", |document| {
+            let mut signer = document.keys[0].clone();
+            (signer.id, signer.pem) = (mallory.id(), mallory.to_pem());
+            document.keys.push(signer);
+            document.versions[0].key_ids = key_ids;
+        });
+        mirror.mirror().refresh().await.unwrap();
+        assert_eq!(mirror.document("waitlist").await, before);
+        assert_eq!(mirror.alarms().await, ["waitlist"]);
+        let told = mirror.get("/readyz", None).await.text().await.unwrap();
+        assert!(told.contains("other signers of version 1.0.0 than before"), "{told}");
+    }
+    // Set right, the alarm is over; and a new version may have whom it will.
+    upstream.rewrite("waitlist", |document| document.versions[0].key_ids = honest);
+    mirror.mirror().refresh().await.unwrap();
+    assert_eq!(mirror.alarms().await, [] as [String; 0]);
+    upstream.publish("waitlist", "1.1.0");
+    mirror.mirror().refresh().await.unwrap();
+    assert_eq!(mirror.document("waitlist").await.versions.len(), 2);
 }
 
 #[tokio::test]
