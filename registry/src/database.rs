@@ -8,7 +8,7 @@ use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{SqlSafeStr as _, Sqlite, Transaction};
+use sqlx::{Connection as _, SqlSafeStr as _, Sqlite, SqliteConnection, Transaction};
 
 /// Connections that read at once.
 const READERS: u32 = 8;
@@ -75,6 +75,7 @@ impl Database {
             .max_connections(1)
             .acquire_timeout(Duration::from_secs(30))
             .test_before_acquire(false)
+            .after_release(|connection, _| Box::pin(is_outside_transactions(connection)))
             .connect_with(options.clone())
             .await
             .map_err(failed)?;
@@ -111,6 +112,17 @@ impl Database {
         self.readers.close().await;
         self.writer.close().await;
     }
+}
+
+/// Whether a connection that is given back may be used again: not where a transaction is thought to
+/// go on.
+///
+/// Where the disk is full, `SQLite` ends the transaction by itself. The driver's rollback then finds
+/// none and fails, and no transaction could begin on the connection any more.
+async fn is_outside_transactions(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    // Answered once the rollback is done.
+    connection.ping().await?;
+    Ok(!connection.is_in_transaction())
 }
 
 /// The steps of the schema by number: each its name and its SQL, and none needs one that is not
@@ -187,6 +199,19 @@ mod tests {
         Migrator::with_migrations(vec![first, last]).run(&pool).await.unwrap();
         pool.close().await;
         Database::open(&file).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_transaction_that_the_engine_ended_by_itself_keeps_no_other_from_beginning() {
+        let directory = tempfile::tempdir().unwrap();
+        let database = Database::open(&directory.path().join("registry.db")).await.unwrap();
+        for _ in 0..2 {
+            let mut write = database.write().await.unwrap();
+            // As it does where the disk is full, behind the driver's back.
+            sqlx::query("ROLLBACK").execute(&mut *write).await.unwrap();
+            assert!(write.commit().await.is_err());
+        }
+        database.write().await.unwrap().commit().await.unwrap();
     }
 
     #[tokio::test]

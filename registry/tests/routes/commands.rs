@@ -72,7 +72,7 @@ impl Drop for Serving {
 }
 
 /// Makes an empty registry, as `serve` does.
-async fn registry_in(data: &Path) {
+pub(crate) async fn registry_in(data: &Path) {
     Data::open_or_create(data).await.unwrap();
 }
 

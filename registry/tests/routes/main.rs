@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a helper of a test fails the test")]
 
+#[path = "../skips/mod.rs"]
+mod skips;
 mod support;
 
 mod access;
@@ -9,6 +11,7 @@ mod archives;
 mod blobs;
 mod commands;
 mod deletion;
+mod disk;
 mod document;
 mod health;
 mod index;
