@@ -26,7 +26,8 @@ pub(super) async fn get(State(registry): State<Registry>) -> Response {
     let mut response = registry.metrics.text().into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
+    headers.insert(header::VARY, HeaderValue::from_static("authorization"));
     response
 }
 
