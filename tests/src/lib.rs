@@ -14,6 +14,7 @@
 
 mod binaries;
 mod machine;
+pub mod named_tests;
 mod registry;
 mod relay;
 mod skips;
