@@ -5,29 +5,39 @@ use std::path::Path;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::manifest::verify_derived;
 use skillpkg_store::archive::{ArchiveError, Bounds, Reader};
-use skillpkg_store::content::{Store, StoreError};
+use skillpkg_store::content::{Store, StoreError, Stored};
+use tempfile::TempDir;
 
 use super::{Problem, ProblemKind, Report, Subject, Verifier};
-use crate::project::io_hint;
+use crate::project::{Source, io_hint};
 use crate::{Error, Kind, regular_file};
 
 impl Verifier<'_> {
     /// Verifies an archive: every header and digest, the manifest derived from the files again,
-    /// the signature. Nothing of it stays.
+    /// the signature, the policies. Nothing of it stays.
     pub async fn archive(&self, path: &Path) -> Result<Report, Error> {
         let name = path.to_string_lossy().into_owned();
         let problem = |kind, path: &str| Problem::new(&name, kind, path);
         let (mut problems, mut notices) = (Vec::new(), Vec::new());
         let read = unpack_and_derive(path)?;
         match read {
-            Ok(Unpacked { subject, envelope, derived }) => {
+            Ok(unpacked) => {
+                let Unpacked { subject, stored, derived, store, .. } = &unpacked;
                 if let Some(detail) = derived {
                     problems.push(problem(ProblemKind::Digest, "").with_detail(detail));
                 }
-                let vouched = self.vouched(&self.keys()?, &subject, &envelope).await?;
+                let vouched = self.vouched(&self.keys()?, subject, &stored.envelope).await?;
                 notices.extend(vouched.notices);
                 problems
                     .extend(vouched.problem.map(|found| Problem { name: name.clone(), ..found }));
+                let source = Source::File(name.clone());
+                problems.extend(self.forbidden_of(
+                    store,
+                    &name,
+                    stored,
+                    &subject.address,
+                    &source,
+                )?);
             }
             Err(detail) => problems.push(problem(ProblemKind::Digest, "").with_detail(detail)),
         }
@@ -37,9 +47,12 @@ impl Verifier<'_> {
 
 struct Unpacked {
     subject: Subject,
-    envelope: skillpkg_schema::signature::Envelope,
+    stored: Stored,
     /// In what the manifest differs from the files.
     derived: Option<String>,
+    /// Where it is, as long as this is held.
+    store: Store,
+    _directory: TempDir,
 }
 
 /// Unpacks into a store of its own, which goes at the end; where the archive is refused, why.
@@ -71,14 +84,16 @@ fn unpack_and_derive(path: &Path) -> Result<Result<Unpacked, String>, Error> {
     let derived = verify_derived(&files, &ingested.manifest)
         .err()
         .map(|faults| faults.first().message.clone());
+    drop(lease);
     let subject = Subject {
-        name: ingested.manifest.name,
-        version: ingested.manifest.version,
+        name: ingested.manifest.name.clone(),
+        version: ingested.manifest.version.clone(),
         address: ingested.address,
         key: None,
         source: None,
         seen: false,
         from_file: true,
     };
-    Ok(Ok(Unpacked { subject, envelope: ingested.envelope, derived }))
+    let stored = Stored { manifest: ingested.manifest, envelope: ingested.envelope };
+    Ok(Ok(Unpacked { subject, stored, derived, store, _directory: directory }))
 }

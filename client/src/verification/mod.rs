@@ -213,6 +213,7 @@ pub struct Verifier<'a> {
     store: Store,
     state: State,
     trust: Trust<'a>,
+    policy: Policy,
     repair: bool,
 }
 
@@ -221,9 +222,9 @@ impl<'a> Verifier<'a> {
     /// registry where the settings are offline.
     pub fn new(settings: &'a Settings, root: PathBuf, repair: bool) -> Result<Self, Error> {
         let (store, state) = (Store::open(&settings.home)?, State::new(&settings.home));
-        let rules = Rules::of(&Policy::of_project(settings, &root)?);
-        let trust = Trust::new(settings, rules);
-        Ok(Self { settings, root, store, state, trust, repair })
+        let policy = Policy::of_project(settings, &root)?;
+        let trust = Trust::new(settings, Rules::of(&policy));
+        Ok(Self { settings, root, store, state, trust, policy, repair })
     }
 
     /// Verifies the project's skills: those with one of `names`, or all where there are none.

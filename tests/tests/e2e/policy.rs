@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use skillpkg_tests::{Answer, Machine, TestContext, write_skill};
 
 const RUNS: Option<&str> = Some("sh NOTES.md");
@@ -318,12 +318,24 @@ fn an_archive_in_a_file_is_no_way_around_a_policy() {
     }
     let answer = refused(&machine, &["install", "./w.skill.tar.zst", "-y"], "policy_registry", 1);
     assert!(answer.stderr.contains("`file:`"), "{}", answer.stderr);
+    let held = |machine: &Machine| {
+        let answer = machine.run(&["verify", "w.skill.tar.zst", "--json"]).ended_with(5).json();
+        let problem = &answer["problems"][0];
+        assert_eq!(
+            (&problem["kind"], &problem["name"]),
+            (&json!("policy"), &json!("w.skill.tar.zst"))
+        );
+        problem["code"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(held(&machine), "policy_registry");
     rule(&machine, "registries = [\"https://skills.corp.test\", \"file:\"]\n");
     machine.run(&["install", "./w.skill.tar.zst", "-y"]).succeeded();
     let key = "1".repeat(64);
     rule(&machine, &format!("[signers]\n_ = [\"{key}\"]\n"));
     refused(&machine, &["call", "waitlist", "go"], "policy_signer", 2);
+    assert_eq!(held(&machine), "policy_signer");
     rule(&machine, &format!("[signers]\n_ = [\"{own}\"]\n"));
+    machine.run(&["verify", "w.skill.tar.zst"]).succeeded();
     machine.run(&["call", "waitlist", "go"]).succeeded();
 }
 
