@@ -12,6 +12,7 @@ mod blobs;
 mod codes;
 mod commands;
 mod costly;
+mod crowd;
 mod deletion;
 mod disk;
 mod document;
