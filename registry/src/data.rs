@@ -1,5 +1,6 @@
 //! The data directory: a database, blobs, a place for what is being received, and two locks.
 
+use std::env;
 use std::fmt;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use crate::blobs::Blobs;
+use crate::blobs::{Blobs, BlobsError};
 use crate::database::{Database, DatabaseError};
 use crate::log::{self, LogError};
 
@@ -41,13 +42,16 @@ pub enum DataError {
         /// Where, without a password.
         place: String,
     },
+    /// A bucket.
+    #[error(transparent)]
+    Bucket(BlobsError),
     /// The blob storage.
     #[error("the blobs in `{}` cannot be opened: {source}", .path.display())]
     Blobs {
         /// The directory.
         path: PathBuf,
         /// Why.
-        source: object_store::Error,
+        source: BlobsError,
     },
     /// Reading or writing failed.
     #[error("`{}`: {source}{}", .path.display(), whose(source))]
@@ -98,13 +102,19 @@ impl From<&PathBuf> for Places {
 }
 
 impl Places {
+    /// The blobs: files of the data directory, or a bucket, of which nothing is asked here.
+    fn open_blobs(&self, root: &Path) -> Result<Blobs, DataError> {
+        if let Some(url) = &self.blobs {
+            return Blobs::bucket(url, |name| env::var(name).ok()).map_err(DataError::Bucket);
+        }
+        let path = root.join("objects");
+        Blobs::local(&path).map_err(|source| DataError::Blobs { path, source })
+    }
+
     /// Refuses what is not there to be used.
     fn supported(&self) -> Result<(), DataError> {
         if let Some(url) = &self.database {
             return Err(DataError::Unsupported { what: "the database", place: told(url) });
-        }
-        if let Some(url) = &self.blobs {
-            return Err(DataError::Unsupported { what: "the object store", place: told(url) });
         }
         Ok(())
     }
@@ -148,10 +158,12 @@ impl Data {
         places.supported()?;
         let failed = |source| DataError::Io { path: root.to_owned(), source };
         create_private(root).map_err(failed)?;
-        for beneath in ["tmp", "objects", "log"] {
+        let objects = places.blobs.is_none().then_some("objects");
+        for beneath in ["tmp", "log"].into_iter().chain(objects) {
             create_private(&root.join(beneath)).map_err(failed)?;
         }
         let root = root.canonicalize().map_err(failed)?;
+        let blobs = places.open_blobs(&root)?;
         let migrating = lock_file(&root.join("migrate.lock"))?;
         migrating
             .lock()
@@ -159,9 +171,6 @@ impl Data {
         let database = Database::open(&root.join("registry.db")).await?;
         log::complete(&database).await?;
         drop(migrating);
-        let objects = root.join("objects");
-        let blobs = Blobs::local(&objects)
-            .map_err(|source| DataError::Blobs { path: objects.clone(), source })?;
         Ok(Self { database, blobs, root })
     }
 
@@ -199,9 +208,9 @@ impl Data {
         self.root.join("tmp")
     }
 
-    /// Where the local blob storage lies.
-    pub fn objects(&self) -> PathBuf {
-        self.root.join("objects")
+    /// Where the blobs lie that are files.
+    pub fn objects(&self) -> Option<PathBuf> {
+        self.blobs.are_files().then(|| self.root.join("objects"))
     }
 
     /// Where the keys of the log and its newest checkpoint lie.

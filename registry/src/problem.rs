@@ -5,6 +5,8 @@ use axum::response::{IntoResponse, Response};
 use skillpkg_schema::Diagnostic;
 use skillpkg_schema::wire::Problem;
 
+use crate::blobs::BlobsError;
+
 /// Media type of a problem document, RFC 9457.
 pub const PROBLEM_MEDIA_TYPE: &str = "application/problem+json";
 
@@ -272,8 +274,11 @@ fn is_busy(error: &sqlx::Error) -> bool {
     }
 }
 
-impl From<object_store::Error> for Refusal {
-    fn from(error: object_store::Error) -> Self {
+impl From<BlobsError> for Refusal {
+    fn from(error: BlobsError) -> Self {
+        if let BlobsError::Damaged { .. } = error {
+            return Self::internal(&error);
+        }
         let detail = "the registry's storage does not answer; try again";
         Self::unavailable(detail, 5).caused_by(&error)
     }

@@ -7,12 +7,6 @@ use std::fmt::Write as _;
 #[error("the system gave no random bytes: {0}")]
 pub struct NoRandomness(getrandom::Error);
 
-impl From<NoRandomness> for object_store::Error {
-    fn from(error: NoRandomness) -> Self {
-        Self::Generic { store: "random names", source: Box::new(error) }
-    }
-}
-
 impl From<NoRandomness> for crate::problem::Refusal {
     fn from(error: NoRandomness) -> Self {
         Self::internal(&error)

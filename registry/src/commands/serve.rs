@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use ipnet::IpNet;
 use skillpkg_registry::attendance;
-use skillpkg_registry::data::Data;
+use skillpkg_registry::data::{Data, DataError};
 use skillpkg_registry::names::judgement::Confusable;
 use skillpkg_registry::names::popular;
 use skillpkg_registry::rates;
@@ -88,6 +88,7 @@ impl Serve {
         let stop = stop_signal().map_err(failed("waiting for signals"))?;
         let data = Data::open_or_create(self.directory.places()).await?;
         let claim = data.claim()?;
+        data.blobs.probe().await.map_err(DataError::Bucket)?;
         let listening = format!("listening on {}", self.listen);
         let listener = server::listen(self.listen).await.map_err(failed(&listening))?;
         let address = listener.local_addr().map_err(failed(&listening))?;

@@ -8,6 +8,7 @@ use skillpkg_schema::log::{
 };
 use skillpkg_schema::signature::KeyError;
 
+use crate::blobs::BlobsError;
 use crate::problem::Refusal;
 
 /// Why the log is not opened or not written.
@@ -90,7 +91,7 @@ pub enum LogError {
     Database(#[from] sqlx::Error),
     /// The blob storage.
     #[error("the blob storage failed: {0}")]
-    Blobs(#[from] object_store::Error),
+    Blobs(#[from] BlobsError),
     /// A document could not be made.
     #[error("a document could not be made: {0}")]
     Document(String),

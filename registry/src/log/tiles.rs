@@ -1,6 +1,7 @@
 //! The tiles of the log, in the object store under `log/`: written once, never changed.
 
 use bytes::Bytes;
+use futures_util::TryStreamExt as _;
 use object_store::path::Path;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -14,6 +15,8 @@ use crate::blobs::Blobs;
 
 /// Most bytes of tiles in memory.
 const CACHE_BYTES: u64 = 16 * 1024 * 1024;
+/// Partial tiles deleted at once.
+const DELETES: usize = 8;
 /// About how many tiles that is.
 const CACHE_ITEMS: usize = 2_048;
 
@@ -67,7 +70,8 @@ impl TileStore {
         let key = Self::key(&path);
         if !self.blobs.create(&key, bytes.clone()).await? {
             let present = self.blobs.read_key(&key, Entries::MAX_BYTES as u64).await?;
-            if present.as_ref() != Some(&bytes) {
+            let present = present.ok_or_else(|| LogError::MissingTile(key.to_string()))?;
+            if present != bytes {
                 return Err(LogError::OtherTile(key.to_string()));
             }
         }
@@ -108,17 +112,29 @@ impl TileStore {
     /// Removes the partial tiles in the place of which the full one is there; what stays does no harm.
     pub(super) async fn prune(&self, full: TilePath) {
         let tile = *full.tile();
-        for width in 1..256 {
-            let partial = Tile { width, ..tile };
-            let path = match full {
-                TilePath::Hashes(_) => TilePath::Hashes(partial),
-                TilePath::Entries(_) => TilePath::Entries(partial),
-            };
-            self.cache.remove(&path);
-            if let Err(error) = self.blobs.delete(&Self::key(&path)).await {
-                tracing::debug!(%error, %path, "a partial tile stays");
-                return;
+        let partial = |width| {
+            let tile = Tile { width, ..tile };
+            match full {
+                TilePath::Hashes(_) => TilePath::Hashes(tile),
+                TilePath::Entries(_) => TilePath::Entries(tile),
             }
+        };
+        for width in 1..256 {
+            self.cache.remove(&partial(width));
+        }
+        // All of them lie beneath one prefix.
+        let first = Self::key(&partial(1));
+        let parts = first.parts().count().saturating_sub(1);
+        let beneath: Path = first.parts().take(parts).collect();
+        let removed = self
+            .blobs
+            .list(&beneath)
+            .try_for_each_concurrent(DELETES, |object| async move {
+                self.blobs.delete(&object.location).await
+            })
+            .await;
+        if let Err(error) = removed {
+            tracing::debug!(%error, %full, "partial tiles stay");
         }
     }
 }

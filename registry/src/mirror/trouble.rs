@@ -1,5 +1,6 @@
 //! Why a mirror has nothing to answer with.
 
+use crate::blobs::BlobsError;
 use crate::problem::{Code, Refusal};
 use crate::upstream::UpstreamError;
 
@@ -48,8 +49,8 @@ impl From<sqlx::Error> for Trouble {
     }
 }
 
-impl From<object_store::Error> for Trouble {
-    fn from(error: object_store::Error) -> Self {
+impl From<BlobsError> for Trouble {
+    fn from(error: BlobsError) -> Self {
         Self::Ours(error.into())
     }
 }

@@ -48,8 +48,7 @@ pub(super) async fn healthz() -> StatusCode {
 pub(super) async fn readyz(State(registry): State<Registry>) -> Answer<Response> {
     let one: i64 =
         sqlx::query_scalar("SELECT 1").fetch_one(registry.data.database.readers()).await?;
-    // An object that cannot be there: absent is the answer of a storage that works.
-    registry.data.blobs.meta(&object_store::path::Path::from("readyz")).await?;
+    registry.data.blobs.answers().await?;
     if one != 1 {
         return Err(Refusal::unavailable("the database does not answer", 5));
     }

@@ -4,21 +4,24 @@ use std::fs;
 use std::path::Path as FilePath;
 use std::time::{Duration, SystemTime};
 
-use futures_util::TryStreamExt as _;
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use object_store::ObjectMeta;
+use object_store::path::Path;
 use serde::Serialize;
 use skillpkg_schema::Sha256Digest;
 use skillpkg_schema::log::{Tile, TilePath};
 
 use super::UpkeepError;
-use crate::blobs::Kind;
+use crate::blobs::{Blobs, BlobsError, Kind, STAGING};
 use crate::data::Data;
 use crate::database::Write;
 use crate::log::{PREFIX, TileStore};
 
 /// The least age of what the put of a tile has left.
 const TILE_AGE: Duration = Duration::from_hours(1);
+/// Objects deleted at once.
+const DELETES: usize = 8;
 /// Objects looked at under one hold of the write lock.
 const AT_ONCE: usize = 50;
 
@@ -45,15 +48,14 @@ pub async fn remove_orphans(
     dry_run: bool,
 ) -> Result<Removal, UpkeepError> {
     let mut removal = Removal::default();
-    for prefix in Kind::ALL.map(Kind::prefix).into_iter().chain(["staging"]) {
-        let mut objects = data.blobs.list(prefix).try_chunks(AT_ONCE);
+    for prefix in Kind::ALL.map(Kind::prefix).into_iter().chain([STAGING]) {
+        let mut objects = data.blobs.list(&Path::from(prefix)).try_chunks(AT_ONCE);
         while let Some(objects) = objects.try_next().await.map_err(|error| error.1)? {
             remove_batch(data, &objects, age, dry_run, &mut removal).await?;
         }
     }
     remove_partial_tiles(data, age, dry_run, &mut removal).await?;
-    if !dry_run {
-        let directory = data.objects();
+    if let Some(directory) = data.objects().filter(|_| !dry_run) {
         let partial = tokio::task::spawn_blocking(move || {
             let log = directory.join(PREFIX);
             let of_blobs = remove_partial(&directory, age, Some(&log))?;
@@ -77,22 +79,43 @@ async fn remove_batch(
     removal: &mut Removal,
 ) -> Result<(), UpkeepError> {
     let mut write = data.database.write().await?;
+    let mut unnamed = Vec::new();
     for object in objects {
         if is_named(&mut write, object).await? {
             continue;
         }
-        if !is_old(object, age) {
+        if is_old(object, age) {
+            unnamed.push(object);
+        } else {
             removal.young += 1;
-            continue;
         }
-        if !dry_run {
-            data.blobs.delete(&object.location).await?;
-        }
+    }
+    if !dry_run {
+        delete(&data.blobs, unnamed.iter().map(|object| object.location.clone()).collect()).await?;
+    }
+    for object in unnamed {
         removal.removed += 1;
         removal.bytes += object.size;
     }
     write.commit().await?;
     Ok(())
+}
+
+/// Deletes objects, a few at once: whoever calls this has everybody waiting for the write lock.
+async fn delete(blobs: &Blobs, keys: Vec<Path>) -> Result<(), BlobsError> {
+    futures_util::stream::iter(keys)
+        .map(|key| {
+            let blobs = blobs.clone();
+            async move {
+                if key.parts().next().is_some_and(|part| part.as_ref() == STAGING) {
+                    return blobs.abandon(&key).await;
+                }
+                blobs.delete(&key).await
+            }
+        })
+        .buffer_unordered(DELETES)
+        .try_collect()
+        .await
 }
 
 /// Removes the partial tiles of the log in the place of which the full one is there.
@@ -102,7 +125,7 @@ async fn remove_partial_tiles(
     dry_run: bool,
     removal: &mut Removal,
 ) -> Result<(), UpkeepError> {
-    let mut objects = data.blobs.list(PREFIX);
+    let mut objects = data.blobs.list(&Path::from(PREFIX));
     while let Some(object) = objects.try_next().await? {
         let path = object.location.as_ref().strip_prefix(PREFIX).and_then(|path| {
             TilePath::parse(path.strip_prefix('/')?).filter(|path| !path.tile().is_full())
@@ -172,11 +195,13 @@ pub(crate) async fn remove_unnamed(
 ) -> Result<(), UpkeepError> {
     for objects in objects.chunks(AT_ONCE) {
         let mut write = data.database.write().await?;
+        let mut unnamed = Vec::new();
         for (kind, digest) in objects {
             if !is_named_by(&mut write, *kind, digest).await? {
-                data.blobs.delete(&kind.key(digest)).await?;
+                unnamed.push(kind.key(digest));
             }
         }
+        delete(&data.blobs, unnamed).await?;
         write.commit().await?;
     }
     Ok(())

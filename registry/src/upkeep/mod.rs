@@ -8,6 +8,7 @@ pub(crate) use gc::remove_unnamed;
 pub use gc::{Removal, remove_orphans};
 pub use verify::{Damage, DamageKind, Report, verify};
 
+use crate::blobs::BlobsError;
 use crate::log::LogError;
 
 /// Why upkeep ended early.
@@ -18,7 +19,7 @@ pub enum UpkeepError {
     Database(#[from] sqlx::Error),
     /// The blob storage.
     #[error("the blob storage failed: {0}")]
-    Blobs(#[from] object_store::Error),
+    Blobs(#[from] BlobsError),
     /// The log.
     #[error("the log: {0}")]
     Log(#[from] LogError),

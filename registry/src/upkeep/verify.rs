@@ -289,7 +289,7 @@ async fn verify_object(
         report.damage(DamageKind::Row, subject, "the row holds no digest");
         return Ok(false);
     };
-    let Some(mut content) = data.blobs.read(kind, &digest, None).await? else {
+    let Some(mut content) = data.blobs.read_unjudged(kind, &digest).await? else {
         report.damage(DamageKind::Missing, subject, format!("{what} is missing"));
         return Ok(false);
     };

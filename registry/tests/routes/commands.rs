@@ -18,6 +18,7 @@ pub(crate) fn command(data: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_skillpkg-registry"));
     command.args(arguments).arg("--data").arg(data);
     command.env_remove("RUST_LOG").env_remove("SKILLPKG_REGISTRY_DATA");
+    command.envs(crate::bucket::variables(data));
     command
 }
 
@@ -73,7 +74,7 @@ impl Drop for Serving {
 
 /// Makes an empty registry, as `serve` does.
 pub(crate) async fn registry_in(data: &Path) {
-    Data::open_or_create(data).await.unwrap();
+    Data::open_or_create(crate::bucket::places(data)).await.unwrap();
 }
 
 #[tokio::test]

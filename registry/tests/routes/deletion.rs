@@ -273,7 +273,7 @@ async fn a_registry_that_serves_learns_what_another_process_deletes() {
     // It looks from where it began: what was there before is nothing new.
     tokio::time::sleep(Duration::from_millis(700)).await;
     let other = registry.data().temporary().parent().unwrap().to_owned();
-    let other = skillpkg_registry::data::Data::open(&other).await.unwrap();
+    let other = skillpkg_registry::data::Data::open(crate::bucket::places(&other)).await.unwrap();
     let name = "waitlist".parse().unwrap();
     deletion::delete(&other.database, &name, None, "a test").await.unwrap();
     for attempt in 0.. {

@@ -179,9 +179,9 @@ async fn a_database_that_another_holds_answers_unavailable() {
     let registry = TestRegistry::start().await;
     let ana = registry.author("ana").await;
     registry.published(&ana, "w", "1.0.0").await;
-    let other = skillpkg_registry::data::Data::open(registry.data().temporary().parent().unwrap())
-        .await
-        .unwrap();
+    let directory = registry.data().temporary().parent().unwrap().to_owned();
+    let other = crate::bucket::places(&directory);
+    let other = skillpkg_registry::data::Data::open(other).await.unwrap();
     let held = other.database.write().await.unwrap();
     let refused = registry.publish(&ana, &Skill::new("w", "1.1.0").pack(&ana)).await;
     assert!(refused.headers().contains_key("retry-after"));

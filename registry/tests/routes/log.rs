@@ -258,7 +258,7 @@ async fn a_log_that_is_cut_short_anywhere_goes_on_from_what_was_signed() {
         registry.stop().await;
         let on_disk = std::fs::read(directory.path().join("log/checkpoint")).unwrap();
         // What a crash leaves is unfinished and not damaged.
-        let data = Data::open(directory.path()).await.unwrap();
+        let data = Data::open(crate::bucket::places(directory.path())).await.unwrap();
         assert_eq!(upkeep::verify(&data).await.unwrap().problems, [], "{step:?}");
         data.database.close().await;
 
@@ -328,7 +328,7 @@ async fn what_another_process_changes_is_in_the_log_within_a_second_or_so() {
     let watcher = Watcher::start(&registry.url).await;
     registry.author("ana").await;
     let root = registry.data().temporary().parent().unwrap().to_owned();
-    let other = Data::open(&root).await.unwrap();
+    let other = Data::open(crate::bucket::places(&root)).await.unwrap();
     scopes::add(&other.database, "acme", "ana", false).await.unwrap();
     let before = watcher.seen.size;
     for _ in 0..60 {
@@ -344,7 +344,7 @@ async fn what_another_process_changes_is_in_the_log_within_a_second_or_so() {
 
 /// Makes a directory look as one of a registry that had no log.
 async fn without_a_log(directory: &std::path::Path) {
-    let data = Data::open(directory).await.unwrap();
+    let data = Data::open(crate::bucket::places(directory)).await.unwrap();
     let mut write = data.database.write().await.unwrap();
     for statement in [
         "UPDATE versions SET log_index = NULL",
@@ -454,7 +454,7 @@ async fn a_tile_that_was_changed_is_found_by_the_audit() {
     }
     let size = registry.registry.log.moment().await.size();
     registry.stop().await;
-    let data = Data::open(directory.path()).await.unwrap();
+    let data = Data::open(crate::bucket::places(directory.path())).await.unwrap();
     assert_eq!(upkeep::verify(&data).await.unwrap().problems, []);
     for (path, kinds) in [
         (format!("objects/log/tile/entries/000.p/{size}"), 2..),
@@ -508,7 +508,7 @@ async fn a_database_that_is_older_than_what_was_signed_is_not_served() {
     registry.published(&ana, "waitlist", "1.0.0").await;
     registry.stop().await;
     std::fs::write(directory.path().join("registry.db"), kept).unwrap();
-    let data = Data::open(directory.path()).await.unwrap();
+    let data = Data::open(crate::bucket::places(directory.path())).await.unwrap();
     let error = Registry::open(data.clone(), Options::default()).await.unwrap_err().to_string();
     assert!(
         error.contains("an older copy") && error.contains("4 leaves") == error.contains("knows 4"),
@@ -523,7 +523,7 @@ async fn a_log_whose_keys_are_gone_is_not_begun_anew() {
     let mut registry = TestRegistry::start_in(directory.path(), Options::default()).await;
     registry.stop().await;
     std::fs::remove_file(directory.path().join("log/identities.json")).unwrap();
-    let data = Data::open(directory.path()).await.unwrap();
+    let data = Data::open(crate::bucket::places(directory.path())).await.unwrap();
     let error = Registry::open(data.clone(), Options::default()).await.unwrap_err().to_string();
     assert!(error.contains("identities.json"), "{error}");
     data.database.close().await;
@@ -536,7 +536,7 @@ async fn the_origin_is_chosen_once() {
     let mut registry = TestRegistry::start_in(directory.path(), named("example.com/log")).await;
     assert_eq!(registry.registry.log.origin(), "example.com/log");
     registry.stop().await;
-    let data = Data::open(directory.path()).await.unwrap();
+    let data = Data::open(crate::bucket::places(directory.path())).await.unwrap();
     let other = Registry::open(data.clone(), named("example.com/other")).await;
     assert!(other.unwrap_err().to_string().contains("cannot become"));
     let again = Registry::open(data, Options::default()).await.unwrap();

@@ -63,7 +63,7 @@ async fn a_start_does_not_grow_with_the_log() {
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let leaves = std::env::var("SKILLPKG_TEST_LEAVES").ok().and_then(|text| text.parse().ok());
     let leaves = leaves.unwrap_or(1_000_000);
-    let data = Data::open_or_create(directory.path()).await.unwrap();
+    let data = Data::open_or_create(crate::bucket::places(directory.path())).await.unwrap();
     let start = Instant::now();
     large(&data, leaves).await;
     eprintln!("appended in {:?}", start.elapsed());

@@ -86,7 +86,7 @@ async fn what_a_kill_has_left_in_the_storage_is_removed_once_it_is_old() {
     let registry = TestRegistry::start().await;
     let ana = registry.author("ana").await;
     registry.published(&ana, "waitlist", "1.0.0").await;
-    let objects = registry.data().objects();
+    let objects = registry.objects();
     let digits = "ab".repeat(32);
     std::fs::create_dir_all(objects.join("blobs/sha256/ab")).unwrap();
     std::fs::create_dir_all(objects.join("staging")).unwrap();

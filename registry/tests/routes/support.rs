@@ -1,6 +1,6 @@
 //! A registry on a port of its own, and skills to send to it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once};
 use std::time::Duration;
@@ -31,6 +31,8 @@ use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::bucket::places;
+
 /// A registry that serves.
 pub(crate) struct TestRegistry {
     pub(crate) url: String,
@@ -55,7 +57,7 @@ impl TestRegistry {
     }
 
     pub(crate) async fn start_in(directory: &Path, options: Options) -> Self {
-        let data = Data::open_or_create(directory).await.unwrap();
+        let data = Data::open_or_create(places(directory)).await.unwrap();
         let claim = data.claim().unwrap();
         Self::serving(claim, Registry::open(data, options).await.unwrap()).await
     }
@@ -66,7 +68,7 @@ impl TestRegistry {
         options: Options,
         settings: mirror::Settings,
     ) -> Self {
-        let data = Data::open_or_create(directory).await.unwrap();
+        let data = Data::open_or_create(places(directory)).await.unwrap();
         let claim = data.claim().unwrap();
         let mirror = Mirror::open(&data, settings).await.unwrap();
         let registry = Registry::open_mirroring(data, options, Some(mirror)).await.unwrap();
@@ -79,7 +81,7 @@ impl TestRegistry {
         url: &str,
         settings: mirror::Settings,
     ) -> Self {
-        let data = Data::open_or_create(directory).await.unwrap();
+        let data = Data::open_or_create(places(directory)).await.unwrap();
         let claim = data.claim().unwrap();
         let mirror = Mirror::open(&data, settings).await.unwrap();
         let options = Options::default();
@@ -129,6 +131,11 @@ impl TestRegistry {
 
     pub(crate) fn data(&self) -> &Data {
         &self.registry.data
+    }
+
+    /// Where its objects lie as files, whoever wrote them.
+    pub(crate) fn objects(&self) -> PathBuf {
+        self.data().temporary().parent().unwrap().join("objects")
     }
 
     /// A new account with a key of its own; the answer can publish.

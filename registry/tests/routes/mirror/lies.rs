@@ -165,7 +165,7 @@ async fn a_version_that_upstream_deleted_is_handed_out_no_more() {
     let left =
         skillpkg_registry::upkeep::remove_orphans(mirror.data(), std::time::Duration::ZERO, true);
     assert_eq!(left.await.unwrap().removed, 0);
-    let held = mirror.data().blobs.list("archives");
+    let held = mirror.data().blobs.list(&"archives".into());
     let held: Vec<_> = futures_util::TryStreamExt::try_collect(held).await.unwrap();
     assert_eq!(held.len(), 0);
 }
@@ -352,7 +352,7 @@ async fn another_log_than_the_one_that_the_operator_names_is_refused_at_the_firs
     let mut right = mirror_in(directory.path(), pinned(&fingerprint.to_string())).await;
     right.document("waitlist").await;
     right.stop().await;
-    let data = Data::open(directory.path()).await.unwrap();
+    let data = Data::open(crate::bucket::places(directory.path())).await.unwrap();
     let error = Mirror::open(&data, pinned(&"0".repeat(64))).await.unwrap_err();
     assert!(error.problem().detail.contains("--mirror-log-key"), "{error:?}");
 }

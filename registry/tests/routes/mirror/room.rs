@@ -77,6 +77,6 @@ async fn an_object_that_was_lost_is_fetched_again() {
     let mirror = mirror(settings(&upstream.url())).await;
     mirror.document("waitlist").await;
     assert_eq!(mirror.get(&path(&packed), None).await.status(), 200);
-    std::fs::remove_dir_all(mirror.data().objects().join("archives")).unwrap();
+    std::fs::remove_dir_all(mirror.objects().join("archives")).unwrap();
     assert_eq!(mirror.get(&path(&packed), None).await.bytes().await.unwrap(), packed.archive);
 }
