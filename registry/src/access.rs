@@ -27,6 +27,8 @@ pub enum Need {
     ReadScope,
     /// A token that allows `admin`, of an owner of the scope.
     ManageScope,
+    /// A token that allows `admin`, of a member of the scope.
+    LeaveScope,
     /// Any token.
     Token,
     /// A token that allows `admin`.
@@ -212,7 +214,7 @@ pub fn decide_scope(need: Need, caller: &Caller, role: Option<Role>) -> Decision
         caller.credential().is_some_and(|credential| credential.grants.contains(&Grant::Read));
     match (need, role) {
         (Need::ReadScope, Some(_)) if reads => Decision::Allowed,
-        (Need::ManageScope, Some(Role::Owner)) => Decision::Allowed,
+        (Need::ManageScope, Some(Role::Owner)) | (Need::LeaveScope, Some(_)) => Decision::Allowed,
         (Need::ManageScope, Some(_)) => Decision::NotAnOwner,
         _ => Decision::Hidden,
     }
@@ -226,7 +228,7 @@ fn granted_by(need: Need, name: Option<&QualifiedName>) -> Option<Granted<'_>> {
     match need {
         Need::Nothing | Need::Read => None,
         Need::Token | Need::ReadScope => Some(Box::new(|_| true)),
-        Need::Admin | Need::ManageOwners | Need::ManageScope => {
+        Need::Admin | Need::ManageOwners | Need::ManageScope | Need::LeaveScope => {
             Some(Box::new(|grants| grants.contains(&Grant::Admin)))
         }
         Need::Publish => Some(Box::new(move |grants| {

@@ -39,6 +39,8 @@ pub(crate) enum Action {
         role: String,
     },
     /// Remove a member, never the last owner, or take an invitation back
+    ///
+    /// Whoever is no owner may remove itself: that is how one leaves.
     #[command(after_help = "Example: skillpkg scope remove acme bob")]
     Remove {
         /// The scope

@@ -131,6 +131,26 @@ async fn without_its_own_cosignature_a_checkpoint_tells_no_time_and_is_refused()
 }
 
 #[tokio::test]
+async fn a_clock_that_is_a_year_behind_or_ahead_is_told_as_one_and_signatures_are_still_looked_at()
+{
+    // A log a year ahead, or behind: to this machine it is as if its own clock were wrong by as much.
+    for (ahead, code) in [(true, "checkpoint_future"), (false, "checkpoint_stale")] {
+        let (registry, machine) = pinned().await;
+        let year = 365 * DAY;
+        let time = if ahead { now() + year } else { now() - year };
+        registry.change(|state| state.log.time = time);
+        let error = machine.in_project("two").refused("waitlist").await;
+        assert_eq!((error.code.as_str(), error.kind), (code, Kind::Refused));
+        assert!(error.message.contains("clock"), "{error}");
+        // What is here is verified and works, whatever the clock says.
+        assert!(machine.verify(true).await.unwrap().problems.is_empty());
+        registry.change(|state| state.log.take_other_keys());
+        let error = machine.in_project("two").refused("waitlist").await;
+        assert_eq!(error.code, "checkpoint_unsigned");
+    }
+}
+
+#[tokio::test]
 async fn a_checkpoint_of_a_time_to_come_says_that_a_clock_is_wrong() {
     let (registry, machine) = pinned().await;
     // A year ahead: to this machine it is as if its own clock were a year behind.

@@ -46,7 +46,7 @@ async fn what_a_mirror_has_is_not_asked_of_the_registry() {
 
 #[tokio::test]
 async fn what_a_mirror_falsifies_is_told_with_its_code_and_had_from_the_registry() {
-    let lies: [(&str, Lie); 5] = [
+    let lies: [(&str, Lie); 7] = [
         ("document_changed", |mirror| {
             mirror.lie_in_index(|index| index.documents[0].insert(1, b' '));
         }),
@@ -54,6 +54,16 @@ async fn what_a_mirror_falsifies_is_told_with_its_code_and_had_from_the_registry
             mirror.change(|state| state.log.time = now() - 15 * 24 * 60 * 60);
         }),
         ("checkpoint_unsigned", |mirror| mirror.change(|state| state.log.take_other_keys())),
+        // Its log has grown, and the tiles of which it makes its proofs are others.
+        ("checkpoint_inconsistent", |mirror| {
+            mirror.publish("other", "1.0.0");
+            mirror.lie_in_index(|index| {
+                index.views[0].consistency.0.iter_mut().for_each(|hash| *hash = Hash::of(b"x"));
+            });
+        }),
+        ("heads_refused", |mirror| {
+            mirror.lie_in_index(|index| index.views[0].buckets[0].proof.0[3] = Hash::of(b"x"));
+        }),
         ("log_key_changed", |mirror| {
             mirror.change(|state| state.log = Log::new("skillpkg/mirror"));
             mirror.publish("waitlist", "1.0.0");

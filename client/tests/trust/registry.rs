@@ -36,6 +36,7 @@ pub(crate) struct State {
     pub(crate) index: Option<Lie<Index>>,
     pub(crate) proofs: Option<Lie<ProofsAnswer>>,
     pub(crate) logs: Option<Lie<Logs>>,
+    pub(crate) tile: Option<Lie<Vec<u8>>>,
     /// Paths that were asked for, and the tokens that came with them.
     pub(crate) asked: Vec<(String, Option<String>)>,
 }
@@ -59,6 +60,7 @@ impl Registry {
             index: None,
             proofs: None,
             logs: None,
+            tile: None,
             asked: Vec::new(),
         };
         let state = Arc::new(Mutex::new(state));
@@ -152,7 +154,11 @@ impl State {
             }
             _ => {
                 if let Some(tile) = path.strip_prefix("/log/") {
-                    return tile_of(&self.log, tile);
+                    let mut tile = tile_of(&self.log, tile)?;
+                    if let Some(lie) = &self.tile {
+                        lie(&mut tile);
+                    }
+                    return Some(tile);
                 }
                 self.archives.get(path.strip_prefix("/v1/archives/")?).cloned()
             }

@@ -111,3 +111,26 @@ async fn what_two_show_is_compared_and_a_fork_is_proven_and_kept() {
     fs::write(&note, fork.sign(9, skillpkg_schema::log::Hash::of(b"made up"))).unwrap();
     assert_eq!(compare(&home(&other), &file).await.verdict, Verdict::Unproven);
 }
+
+#[tokio::test]
+async fn a_tile_that_was_changed_proves_neither_that_a_log_goes_on_nor_that_it_forked() {
+    let registry = Registry::with_waitlist();
+    let machine = Machine::new(&registry);
+    machine.install("waitlist").await.unwrap();
+    registry.publish("more", "1.0.0");
+    let home = LogSource::Home(machine.settings.home.clone());
+    let lies: [fn(&mut Vec<u8>); 4] = [
+        |tile| tile[0] ^= 1,
+        |tile| *tile.last_mut().unwrap() ^= 1,
+        |tile| tile.truncate(tile.len() - 32),
+        Vec::clear,
+    ];
+    for lie in lies {
+        registry.change(|state| state.tile = Some(Box::new(lie)));
+        let there = skillpkg::registry::Registry::new(registry.url.clone(), None).unwrap();
+        let there = LogSource::Registry(there);
+        let compared = trust::compare(&machine.settings, &home, &there).await.unwrap();
+        assert_eq!(compared[0].verdict, Verdict::Unproven, "{compared:?}");
+        assert!(compared[0].detail.is_some(), "{compared:?}");
+    }
+}

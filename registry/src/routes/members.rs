@@ -80,7 +80,8 @@ pub(super) async fn set_role(
     change(registry, caller, scope, Change::SetRole(account, role)).await
 }
 
-/// Removes a member, though never the last owner, or takes an invitation back.
+/// Removes a member, though never the last owner, or takes an invitation back. A member may remove
+/// itself.
 #[utoipa::path(
     delete,
     path = "/v1/scopes/{scope}/members",
@@ -121,8 +122,12 @@ async fn change(
 ) -> Answer<Json<Members>> {
     to_the_end(async move {
         let mut write = registry.data.database.write().await?;
-        let found = members::find_for(&mut write, &caller, Need::ManageScope, &scope).await?;
         let actor = caller.account()?.actor();
+        let need = match &change {
+            Change::Remove(account) if account == actor.name => Need::LeaveScope,
+            _ => Need::ManageScope,
+        };
+        let found = members::find_for(&mut write, &caller, need, &scope).await?;
         match change {
             Change::Invite(account, role) => {
                 members::invite(&mut write, actor, &scope, found, &account, role).await?;

@@ -17,7 +17,7 @@ use crate::support::{Author, Packed, Skill, TestRegistry, client};
 const MIB: u64 = 1024 * 1024;
 
 /// The most memory that a process ever had, in bytes.
-fn high_water_mark(process: u32) -> u64 {
+pub(crate) fn high_water_mark(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     line.trim().trim_end_matches("kB").trim().parse::<u64>().unwrap() * 1024

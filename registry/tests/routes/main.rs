@@ -13,6 +13,7 @@ mod bucket;
 mod codes;
 mod commands;
 mod costly;
+mod crowd;
 mod deletion;
 mod disk;
 mod document;

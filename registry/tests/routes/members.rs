@@ -113,6 +113,22 @@ async fn only_an_owner_changes_members_and_one_owner_stays() {
 }
 
 #[tokio::test]
+async fn a_member_leaves_by_itself_and_needs_a_token_that_may() {
+    let registry = TestRegistry::start().await;
+    let [ana, ben, eve] =
+        [registry.author("ana").await, registry.author("ben").await, registry.author("eve").await];
+    registry.scope("acme", &ana, true).await;
+    registry.member("acme", &ben, Role::Reader).await;
+    problem(remove(&registry, &eve, "eve").await, 404, "not_found").await;
+    problem(remove(&registry, &ana, "ana").await, 409, "last_owner").await;
+    let reading = Author { token: registry.token(&ben, &["read"]).await, ..ben.clone() };
+    problem(remove(&registry, &reading, "ben").await, 403, "token_lacks_grant").await;
+    let left = members(remove(&registry, &ben, "ben").await).await;
+    assert_eq!(left, [pair("ana", "owner")]);
+    problem(remove(&registry, &ben, "ben").await, 404, "not_found").await;
+}
+
+#[tokio::test]
 async fn an_invitation_to_a_scope_is_declined_withdrawn_or_void() {
     let registry = TestRegistry::start().await;
     let [ana, ben, cleo] =

@@ -6,6 +6,7 @@ use skillpkg_registry::accounts::scopes::{self, Role};
 use skillpkg_schema::wire::{Invitations, Owners};
 
 use crate::support::{Author, Skill, TestRegistry, json as read, problem};
+use crate::watcher::Watcher;
 
 async fn change(
     registry: &TestRegistry,
@@ -107,6 +108,14 @@ async fn an_owner_publishes_invites_and_removes_and_the_last_one_stays() {
             ("owner_removed", "ana"),
         ]
     );
+    // Everybody can see who came and went: each is a leaf of the log, and a refusal is none.
+    let watcher = Watcher::start(&registry.url).await;
+    let kinds = async || {
+        let leaves = watcher.leaves().await;
+        let kinds = leaves.iter().map(|record| record.subject.kind().to_owned());
+        kinds.filter(|kind| kind.starts_with("owner_")).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds().await, ["owner_added", "owner_added", "owner_removed"]);
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that cannot do its part ends the test")]
 
 mod accounts;
+mod bound;
 #[cfg(target_os = "linux")]
 mod calls;
 mod documents;
@@ -11,6 +12,7 @@ mod findings;
 mod install;
 mod interrupted;
 mod keys;
+mod locked;
 mod outside;
 mod policy;
 mod projects;

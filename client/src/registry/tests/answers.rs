@@ -115,11 +115,23 @@ async fn an_endless_answer_is_cut_at_its_limit() {
     let mut pieces = vec![format!("{head}transfer-encoding: chunked\r\n\r\n").into_bytes()];
     pieces.extend(vec![piece; 9]);
     let endless = Answer { pieces, pause: Duration::ZERO };
+    let digest = Sha256Digest::of(b"content").address();
     for answer in [announced, endless] {
         let server = Server::start(vec![answer]).await;
-        let error = registry(&server).who_am_i().await.unwrap_err();
-        assert_eq!(error.code, "answer_too_long");
-        assert!(error.message.contains(&MAX_ANSWER_BYTES.to_string()));
+        let asked = registry(&server);
+        let names = ["waitlist".parse().unwrap()];
+        for (error, limit) in [
+            (asked.who_am_i().await.unwrap_err(), MAX_ANSWER_BYTES),
+            (asked.index(&names).await.unwrap_err(), MAX_ANSWER_BYTES),
+            (asked.logs().await.unwrap_err(), MAX_ANSWER_BYTES),
+            // A tile of hashes, and a checkpoint, have bounds of their own.
+            (asked.log_file("log", "tile/0/000", 8_192).await.unwrap_err(), 8_192),
+            (asked.log_file("log", "checkpoint", 16_384).await.unwrap_err(), 16_384),
+            (asked.archive(&digest, 1_000).await.unwrap_err(), 1_000),
+        ] {
+            assert_eq!(error.code, "answer_too_long");
+            assert!(error.message.contains(&limit.to_string()), "{limit}: {error}");
+        }
     }
 }
 
@@ -131,8 +143,17 @@ async fn an_answer_that_trickles_or_stalls_is_given_up() {
     let trickle = Answer { pieces, pause: Duration::from_millis(20) };
     let stalled = Answer { pieces: vec![head.to_vec()], pause: Duration::from_secs(20) };
     let silent = Answer { pieces: vec![Vec::new()], pause: Duration::from_secs(20) };
-    for (answer, mentions) in [(trickle, "too slowly"), (stalled, "too slowly"), (silent, "answer")]
-    {
+    let half = Answer { pieces: vec![head[..40].to_vec()], pause: Duration::from_secs(20) };
+    // A byte of the head now and then: what has begun is not thereby answered.
+    let letters = head.iter().map(|byte| vec![*byte]).collect();
+    let letters = Answer { pieces: letters, pause: Duration::from_millis(100) };
+    for (answer, mentions) in [
+        (trickle, "too slowly"),
+        (stalled, "too slowly"),
+        (silent, "answer"),
+        (half, "answer"),
+        (letters, "answer"),
+    ] {
         let server = Server::start(vec![answer]).await;
         let started = Instant::now();
         let error = registry(&server).who_am_i().await.unwrap_err();

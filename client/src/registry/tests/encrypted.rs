@@ -106,6 +106,32 @@ async fn an_old_version_of_tls_is_refused() {
 }
 
 #[tokio::test]
+async fn who_never_says_how_to_encrypt_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (half, whole) = (b"\x16\x03\x03".as_slice(), b"".as_slice());
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for (stream, said) in listener.incoming().zip([half, whole].into_iter().cycle()) {
+            let mut stream = stream.unwrap();
+            let _ = stream.write_all(said);
+            kept.push(stream);
+        }
+    });
+    for _ in 0..2 {
+        let started = std::time::Instant::now();
+        let error = account(&format!("https://localhost:{port}"), None).await.unwrap_err();
+        assert_eq!(
+            (error.code.as_str(), error.kind),
+            ("registry_timeout", Kind::Failed),
+            "{error}"
+        );
+        assert!(error.message.contains(&format!("https://localhost:{port}")), "{error}");
+        assert!(started.elapsed() < std::time::Duration::from_secs(5), "{:?}", started.elapsed());
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_holds_no_certificate_is_told() {
     for file in ["generate", "absent.pem"] {
         let error = account("https://localhost:1", Some(file)).await.unwrap_err();
