@@ -6,6 +6,7 @@
 pub mod activation;
 pub mod agents;
 pub mod audit;
+pub mod bundle;
 pub mod credentials;
 pub mod error;
 pub mod host;

@@ -5,6 +5,7 @@
 //! only beneath a skill's own directory, through [`tree::Tree`].
 
 pub mod address;
+pub mod bundle;
 pub mod capability;
 pub mod contract;
 pub mod diagnostic;

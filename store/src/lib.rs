@@ -6,5 +6,6 @@
 pub mod archive;
 #[cfg(feature = "attacks")]
 pub mod attacks;
+pub mod bundle;
 pub mod content;
 pub mod pack;

@@ -11,14 +11,25 @@ use crate::binary;
 pub struct Registry {
     data: PathBuf,
     address: String,
+    /// Further arguments of `serve`.
+    arguments: Vec<String>,
     process: Option<Child>,
 }
 
 impl Registry {
     /// Starts one on the data at `data`, at a free port.
     pub fn start(data: &Path) -> Self {
-        let mut registry =
-            Self { data: data.to_owned(), address: "127.0.0.1:0".to_owned(), process: None };
+        Self::start_with(data, &[])
+    }
+
+    /// As [`Registry::start`], with further arguments of `serve`.
+    pub fn start_with(data: &Path, arguments: &[&str]) -> Self {
+        let mut registry = Self {
+            data: data.to_owned(),
+            address: "127.0.0.1:0".to_owned(),
+            arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
+            process: None,
+        };
         registry.resume();
         registry
     }
@@ -47,6 +58,7 @@ impl Registry {
         let mut process = Command::new(binary("skillpkg-registry"))
             .args(["serve", "--listen", &self.address, "--data"])
             .arg(&self.data)
+            .args(&self.arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

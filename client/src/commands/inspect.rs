@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use skillpkg::Error;
+use skillpkg::bundle::is_bundle;
 use skillpkg::install::found_in;
 use skillpkg_schema::finding::Finder;
 use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
@@ -13,6 +14,7 @@ use skillpkg_schema::{SkillName, SkillPath, Version};
 use skillpkg_store::archive::Sink;
 use skillpkg_store::pack::{PackOptions, Packing};
 
+use crate::commands::bundle;
 use crate::commands::check::stand_in;
 use crate::commands::inspection::Inspection;
 use crate::commands::packed;
@@ -23,12 +25,16 @@ use crate::context::Context;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: skillpkg inspect examples/waitlist --json")]
 pub(crate) struct Arguments {
-    /// A directory, an installed skill's name or an archive; the working directory where absent
+    /// A directory, an installed skill's name, an archive or a bundle; the working directory where
+    /// absent
     what: Option<String>,
 }
 
 /// Runs it; answers with the exit code.
 pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error> {
+    if let Some(file) = arguments.what.as_deref().map(Path::new).filter(|file| is_bundle(file)) {
+        return bundle::tell(context, file);
+    }
     let inspection = match Subject::find(context, arguments.what.as_deref())? {
         Subject::Directory(directory) => of_directory(&directory)?,
         Subject::Archive(path) => of_archive(&path)?,

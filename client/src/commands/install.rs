@@ -4,6 +4,7 @@ use skillpkg::Error;
 use skillpkg::install::{Options, Request, install};
 
 use crate::commands::attendant::Terminal;
+use crate::commands::bundle::BundleArguments;
 use crate::commands::{PlacingArguments, installed};
 use crate::context::Context;
 
@@ -11,8 +12,10 @@ use crate::context::Context;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: skillpkg install waitlist@1.2 -y")]
 pub(crate) struct Arguments {
-    /// Skills, `[scope/]name[@requirement]`, or archives; what the project asks for where absent
+    /// Skills, `[scope/]name[@requirement]`, or archives; what the project asks for, or the bundle holds, where absent
     references: Vec<String>,
+    #[command(flatten)]
+    bundle: BundleArguments,
     #[command(flatten)]
     placing: PlacingArguments,
     /// Another directory name for the one skill
@@ -31,11 +34,13 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let Arguments { references, placing, placed_as, no_activate, yes, accept_signer } = arguments;
+    let Arguments { references, bundle, placing, placed_as, no_activate, yes, accept_signer } =
+        arguments;
+    let settings = bundle.settings(&context.settings)?;
     let options = Options { approve: yes, accept_signer, ..placing.options() };
     let request = Request { references, placed_as, hidden: no_activate };
     let mut terminal = Terminal::approving(context.output);
-    let report = install(&context.settings, &options, &request, &mut terminal).await?;
+    let report = install(&settings, &options, &request, &mut terminal).await?;
     installed::tell(&report, context.output)?;
     Ok(0)
 }

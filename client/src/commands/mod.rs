@@ -6,6 +6,7 @@ mod activate;
 mod agent_rules;
 mod attendant;
 mod audit;
+mod bundle;
 mod call;
 mod cat;
 mod check;
@@ -200,6 +201,8 @@ enum Command {
     Install(install::Arguments),
     /// Make the project what its lockfile says
     Sync(sync::Arguments),
+    /// Write skills with their proofs to one file, for machines without a network
+    Bundle(bundle::Arguments),
     /// Move skills to the newest versions that the project asks for
     Update(update::Arguments),
     /// Remove skills from the project
@@ -283,6 +286,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Show(arguments) => show::run(arguments, context).await,
         Command::Install(arguments) => install::run(arguments, context).await,
         Command::Sync(arguments) => sync::run(arguments, context).await,
+        Command::Bundle(arguments) => bundle::run(arguments, context).await,
         Command::Update(arguments) => update::run(arguments, context).await,
         Command::Remove(arguments) => remove::run(arguments, context).await,
         Command::List(arguments) => list::run(arguments, context).await,

@@ -6,6 +6,7 @@ use skillpkg::{Error, Kind};
 use skillpkg_schema::QualifiedName;
 
 use crate::commands::attendant::Terminal;
+use crate::commands::bundle::BundleArguments;
 use crate::commands::{PlacingArguments, installed};
 use crate::context::Context;
 
@@ -21,6 +22,8 @@ pub(crate) struct Arguments {
     #[arg(long)]
     check: bool,
     #[command(flatten)]
+    bundle: BundleArguments,
+    #[command(flatten)]
     placing: PlacingArguments,
     /// Ask no registry
     #[arg(long)]
@@ -35,14 +38,14 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let Arguments { frozen, check, placing, offline, yes, accept_signer } = arguments;
+    let Arguments { frozen, check, bundle, placing, offline, yes, accept_signer } = arguments;
     let options = Options { approve: yes, accept_signer, ..placing.options() };
     let mut terminal = Terminal::approving(context.output);
     if check {
         return tell_drift(&options, context, &mut terminal);
     }
     let frozen = if frozen { Frozen::Yes } else { Frozen::No };
-    let mut settings = context.settings.clone();
+    let mut settings = bundle.settings(&context.settings)?;
     settings.offline |= offline;
     let report = sync(&settings, &options, frozen, &mut terminal).await?;
     installed::tell(&report, context.output)?;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::Serialize;
+use skillpkg::bundle::is_bundle;
 use skillpkg::verification::{Problem, ProblemKind, Report, Verifier};
 use skillpkg::{Error, Kind};
 use skillpkg_schema::QualifiedName;
@@ -20,7 +21,7 @@ Exits with 3 where a snapshot or an archive is not what was signed, else with 5 
 forbids a skill, and with 6 where only copies in agents' directories were changed. Those are left as \
 they are.")]
 pub(crate) struct Arguments {
-    /// Installed skills or archives; those of the project where absent
+    /// Installed skills, archives or bundles; the skills of the project where absent
     what: Vec<String>,
     /// Every snapshot in the store
     #[arg(long, conflicts_with = "what")]
@@ -68,6 +69,7 @@ async fn named(verifier: &Verifier<'_>, what: &[String]) -> Result<Report, Error
         // A name holds no dot and names no file that is there.
         match one.parse() {
             Ok(name) if !Path::new(one).is_file() => names.push(name),
+            _ if is_bundle(Path::new(one)) => report.add(verifier.bundle(Path::new(one)).await?),
             _ => report.add(verifier.archive(Path::new(one)).await?),
         }
     }

@@ -13,7 +13,7 @@ use super::make::make;
 use super::options::Options;
 use super::session::Session;
 use super::sync::{Frozen, sync};
-use crate::project::{Wanted, io_error};
+use crate::project::{Locked, Source, Wanted, io_error};
 use crate::{Error, Kind, Settings};
 
 /// What an archive's name ends in.
@@ -50,11 +50,17 @@ pub async fn install(
     attendant: &mut dyn Attendant,
 ) -> Result<Report, Error> {
     let placed_as = read_directory_name(request)?;
-    if request.references.is_empty() {
+    let asked: Vec<Asked> = match &settings.bundle {
+        Some(bundle) if request.references.is_empty() => {
+            let named = bundle.skills().filter(|(_, skill)| !skill.versions.is_empty());
+            let named = named.map(|(_, skill)| skill.name.clone());
+            named.map(|name| Asked::Registry(Reference { name, requirement: None })).collect()
+        }
+        _ => request.references.iter().map(|text| read(text)).collect::<Result<_, _>>()?,
+    };
+    if asked.is_empty() {
         return sync(settings, options, Frozen::No, attendant).await;
     }
-    let asked: Vec<Asked> =
-        request.references.iter().map(|text| read(text)).collect::<Result<_, _>>()?;
     let session = Session::open(settings, options, attendant)?;
     session.require_project_file()?;
     let mut skills: BTreeMap<QualifiedName, GoalSkill> = BTreeMap::new();
@@ -152,6 +158,7 @@ fn goal_of(
     let locked = session.files.lock.skill(&wanted.name);
     // An archive that is given again may have other bytes at the same path.
     let is_file = wanted.file.is_some() && is_asked;
+    let is_anew = is_anew || locked.is_some_and(|locked| is_overtaken(session, &wanted, locked));
     let keep = locked.filter(|locked| !is_anew && !is_file && wanted.is_met_by(locked)).cloned();
     let entry = match present {
         None if is_bare => Entry::CaretOfResolved,
@@ -163,6 +170,19 @@ fn goal_of(
     // A skill that agents see and that stays as it is stays seen.
     let visible = visible || (keep.is_some() && was_seen == keep.as_ref().map(|one| one.address));
     Ok(GoalSkill { wanted, keep, entry, visible })
+}
+
+/// Whether a bundle holds a later version of a skill than is locked: whoever installs from it wants
+/// what it brings, as far as the project lets it, and never an earlier one.
+fn is_overtaken(session: &Session<'_>, wanted: &Wanted, locked: &Locked) -> bool {
+    let (Some(bundle), Source::Registry(url)) = (&session.settings.bundle, &locked.source) else {
+        return false;
+    };
+    let versions = bundle.versions(url, &locked.name).unwrap_or_default();
+    versions.iter().any(|one| {
+        one.version.semver() > locked.version.semver()
+            && wanted.requirement.matches(&one.version, &locked.address)
+    })
 }
 
 /// The path of a file as a project's files write it: relative and `/`-separated.

@@ -1,6 +1,7 @@
 //! The documents of skills, from the registries that their names go to.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::try_join_all;
@@ -11,7 +12,7 @@ use url::Url;
 use crate::policy::{From, Policy, refuse};
 use crate::registry::Registry;
 use crate::settings::registry_text;
-use crate::trust::{Claim, Found, Notice, Rules, Trust, Unproven};
+use crate::trust::{Standings, Claim, Found, Notice, Rules, Trust, Unproven};
 use crate::{Error, Kind, Settings};
 
 /// The documents of skills, and the registries that they came from.
@@ -104,6 +105,19 @@ impl Index {
             trust.prove(registry, claims, &mut self.notices).await?;
         }
         Ok(())
+    }
+
+    /// Remembers what the documents say against versions: those of a bundle as of the time of the
+    /// checkpoint that proves them.
+    pub(super) fn learn_standings(&self, home: &Path, now: u64) -> Result<(), Error> {
+        if self.documents.values().all(|(registry, _)| registry.shelf().is_none()) {
+            return Standings::learn(home, self.documents(), now);
+        }
+        let of_bundle = self.documents.values().map(|(registry, found)| {
+            let then = found.view.as_ref().and_then(|view| view.time());
+            (registry.url(), &found.document, then.unwrap_or_default().min(now))
+        });
+        Standings::learn_earlier(home, of_bundle)
     }
 
     /// Every document, and the registry it came from.

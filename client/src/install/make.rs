@@ -364,10 +364,14 @@ async fn again(
     notices: &mut Vec<Notice>,
 ) -> Result<Archive, Error> {
     let settings = &shared.settings;
-    if settings.offline {
+    let name = &job.goal.wanted.name;
+    let can_ask = match (job.registry(), &job.expected.version) {
+        (Some(url), Some(version)) => settings.can_ask(url, name, version),
+        _ => !settings.offline,
+    };
+    if !can_ask {
         return Err(lost);
     }
-    let name = &job.goal.wanted.name;
     let locked = match &job.source {
         Source::Registry(url) => Some(url.clone()),
         Source::File(_) => None,

@@ -35,7 +35,9 @@ pub use options::Options;
 pub use pick::{PickError, pick};
 pub use remove::{activate, deactivate, remove};
 pub use sync::{Frozen, sync};
-pub(crate) use trust::{Candidate, check_file_signer};
+pub(crate) use pick::pick_passing;
+pub(crate) use source::locked_entry;
+pub(crate) use trust::{Candidate, check_file_signer, vouched};
 pub use update::update;
 
 #[cfg(test)]

@@ -133,15 +133,15 @@ pub fn pick<'d>(
 
 /// What was picked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Picked<'d> {
-    pub(super) entry: &'d VersionEntry,
+pub(crate) struct Picked<'d> {
+    pub(crate) entry: &'d VersionEntry,
     /// Newer ones that would have done but for what keeps them back, the newest first.
-    pub(super) passed_over: Vec<&'d VersionEntry>,
+    pub(crate) passed_over: Vec<&'d VersionEntry>,
 }
 
 /// [`pick`], passing over each version that `keeps_back` says is kept back, unless the requirement
 /// names exactly that one; where only such would do, the newest of them.
-pub(super) fn pick_passing<'d>(
+pub(crate) fn pick_passing<'d>(
     document: &'d Document,
     requirement: &Requirement,
     keeps_back: impl Fn(&VersionEntry) -> bool,

@@ -30,7 +30,9 @@ impl<'t> Logs<'t> {
     }
 
     /// Whether what is kept of a locked skill proves it, as far as a log speaks for its registry.
-    pub(super) fn prove(&self, url: &Url, keep: &Locked) -> Result<bool, Error> {
+    ///
+    /// What is wrong with a proof is an error only where nobody can be asked for another one.
+    pub(super) fn prove(&self, url: &Url, keep: &Locked, can_ask: bool) -> Result<bool, Error> {
         let must = self.trust.requires_log();
         if !self.speak_for(url)? {
             return Ok(!must);
@@ -40,7 +42,7 @@ impl<'t> Logs<'t> {
         }
         match self.trust.kept(url, &Claim::locked(keep))? {
             Ok(kept) => Ok(kept.is_some()),
-            Err(reason) if self.trust.is_offline() => {
+            Err(reason) if !can_ask => {
                 let message = format!(
                     "the proof that is kept of `{}@{}` does not prove what the lockfile says: \
                      {reason}",

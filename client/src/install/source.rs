@@ -1,5 +1,6 @@
 //! Where each skill of a goal comes from: the store, a file, or a registry that has to be asked.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -16,7 +17,7 @@ use super::pick::{Picked, pick_passing, told_deleted};
 use super::prepare::{Expected, Held, stored};
 use super::proven::Logs;
 use super::session::Session;
-use super::standing::{refresh, stand};
+use super::standing::{refresh, stand, stand_later};
 use super::trust::{Candidate, candidates_of};
 use crate::policy::Policy;
 use crate::project::{Locked, ProjectArchive, Source};
@@ -98,14 +99,20 @@ pub(super) async fn find(
         Index::ask(session.settings, policy, &asked).await?
     };
     session.state.learn_revocations(signers, index.documents())?;
-    Standings::learn(home, index.documents(), now())?;
+    index.learn_standings(home, now())?;
+    let standings =
+        if session.settings.bundle.is_some() { Standings::read(home)? } else { standings };
     let (mut jobs, mut chosen) = (Vec::with_capacity(drafts.len()), Vec::new());
     for (draft, skill) in drafts.into_iter().zip(&goal.skills) {
         jobs.push(if let Some(mut job) = draft {
             stand(&mut job, &standings)?;
             job
         } else {
-            let (job, entry) = from_index(session, skill, &index, policy, signers)?;
+            let (mut job, entry) = from_index(session, skill, &index, policy, signers)?;
+            // A bundle is of an earlier day: what was said since is told and holds.
+            if session.settings.bundle.is_some() {
+                stand_later(&mut job, &entry, &standings)?;
+            }
             chosen.push((skill.wanted.name.clone(), entry));
             job
         });
@@ -161,7 +168,8 @@ fn draft(
     } else {
         None
     };
-    if policy.rules_release_age() && published.is_none() && !session.settings.offline {
+    let can_ask = session.settings.can_ask(url, &keep.name, &keep.version);
+    if policy.rules_release_age() && published.is_none() && can_ask {
         return Ok(None);
     }
     let account = pinned.account.clone();
@@ -173,7 +181,7 @@ fn draft(
     };
     // What agents see and was verified before is proven anew by `verify`, and not by every command.
     let is_settled = expected.is_settled() && !logs.trust.requires_log();
-    if !is_settled && !logs.prove(url, keep)? && !session.settings.offline {
+    if !is_settled && !logs.prove(url, keep, can_ask)? && can_ask {
         return Ok(None);
     }
     Ok(Some(Job {
@@ -307,10 +315,14 @@ fn from_index(
 ) -> Result<(Job, VersionEntry), Error> {
     let name = &skill.wanted.name;
     let Some((registry, document)) = index.get(name) else { return Err(not_asked(name)) };
+    let document = &*carried_alone(registry, document);
     let candidates = candidates_of(document, registry.url(), signers)?;
     let now = Timestamp::now();
     let Picked { entry, passed_over } = match &skill.keep {
-        Some(keep) => Picked { entry: locked_entry(document, keep)?, passed_over: Vec::new() },
+        Some(keep) => {
+            check_carried(registry, keep)?;
+            Picked { entry: locked_entry(document, keep)?, passed_over: Vec::new() }
+        }
         None => {
             pick_passing(document, &skill.wanted.requirement, |entry| policy.is_young(entry, now))?
         }
@@ -360,12 +372,31 @@ fn from_index(
         log_index: entry.log_index,
         yanked: entry.yanked.as_ref().map(|yank| yank.reason.clone()),
         passed_over: passed_over.into_iter().map(|one| policy.passed_over(name, one)).collect(),
-        is_asked: true,
+        is_asked: registry.shelf().is_none(),
         advisories: standing.told_advisories(name, &entry.version),
         moved_from: moved_from(session, document, entry),
         goal: skill.clone(),
     };
     Ok((job, entry.clone()))
+}
+
+/// A document with the versions alone that can be had: all of a registry's, and of a bundle's those
+/// whose archives it holds.
+fn carried_alone<'d>(registry: &Registry, document: &'d Document) -> Cow<'d, Document> {
+    let Some(shelf) = registry.shelf() else { return Cow::Borrowed(document) };
+    let held = shelf.versions(&document.name);
+    let mut document = document.clone();
+    document.versions.retain(|entry| held.iter().any(|one| one.version == entry.version));
+    Cow::Owned(document)
+}
+
+/// That a bundle, where one stands in for the registry, holds what is locked.
+fn check_carried(registry: &Registry, keep: &Locked) -> Result<(), Error> {
+    let Some(shelf) = registry.shelf() else { return Ok(()) };
+    if shelf.versions(&keep.name).iter().any(|one| one.version == keep.version) {
+        return Ok(());
+    }
+    Err(shelf.lacks(&format!("`{}@{}`, which the lockfile names", keep.name, keep.version)))
 }
 
 /// The locked version that another takes the place of, and why it was yanked, where it was.
@@ -380,7 +411,7 @@ fn moved_from(
 }
 
 /// The version that a lockfile names, which the registry must still have just so.
-fn locked_entry<'d>(document: &'d Document, keep: &Locked) -> Result<&'d VersionEntry, Error> {
+pub(crate) fn locked_entry<'d>(document: &'d Document, keep: &Locked) -> Result<&'d VersionEntry, Error> {
     let Locked { name, version, address, archive, .. } = keep;
     if let Some(deleted) = document.deleted_version(version) {
         let message = told_deleted(name, version, &deleted.reason);

@@ -1,6 +1,7 @@
 //! What registries say against skills that are here.
 
 use skillpkg_schema::QualifiedName;
+use skillpkg_schema::wire::VersionEntry;
 use url::Url;
 
 use super::attend::Attendant;
@@ -25,6 +26,25 @@ pub(super) fn stand(job: &mut Job, standings: &Standings) -> Result<(), Error> {
     Ok(())
 }
 
+/// Holds a version out of a bundle against what is remembered of it, which may be of a later day.
+pub(super) fn stand_later(
+    job: &mut Job,
+    entry: &VersionEntry,
+    standings: &Standings,
+) -> Result<(), Error> {
+    let Some(url) = job.source.registry() else { return Ok(()) };
+    let name = &job.goal.wanted.name;
+    let standing = standings.of(url, name, &entry.version);
+    standing.check(name, &entry.version)?;
+    for told in standing.told_advisories(name, &entry.version) {
+        if !job.advisories.contains(&told) {
+            job.advisories.push(told);
+        }
+    }
+    job.yanked = job.yanked.take().or(standing.yanked);
+    Ok(())
+}
+
 /// What was last said of skills that are here; asked for again where the command wants that and an
 /// hour has passed. That nobody answers is told, and refuses nothing.
 pub(super) async fn refresh(
@@ -37,12 +57,17 @@ pub(super) async fn refresh(
 ) -> Result<Standings, Error> {
     let (settings, now) = (session.settings, now());
     let standings = Standings::read(&settings.home)?;
-    if settings.offline || !goal.refreshes {
+    let bundle = settings.bundle.as_deref();
+    if bundle.is_none() && (settings.offline || !goal.refreshes) {
         return Ok(standings);
     }
+    let is_due = |url: &Url, name: &QualifiedName| match bundle {
+        Some(bundle) => bundle.versions(url, name).is_some(),
+        None => standings.is_due(url, name, now),
+    };
     let of_registry = drafts.iter().flatten().filter_map(|job| Some((job, job.source.registry()?)));
     let due: Vec<(QualifiedName, Option<Url>)> = of_registry
-        .filter(|(job, url)| standings.is_due(url, &job.goal.wanted.name, now))
+        .filter(|(job, url)| is_due(url, &job.goal.wanted.name))
         .map(|(job, url)| (job.goal.wanted.name.clone(), Some(url.clone())))
         .collect();
     if due.is_empty() {
@@ -51,14 +76,16 @@ pub(super) async fn refresh(
     match Index::ask(settings, policy, &due).await {
         Ok(index) => {
             session.state.learn_revocations(signers, index.documents())?;
-            Standings::learn(&settings.home, index.documents(), now)?;
-            let asked = index.documents().map(|(url, document)| (url, &document.name));
-            Standings::asked(&settings.home, asked, now)?;
+            index.learn_standings(&settings.home, now)?;
+            if bundle.is_none() {
+                let asked = index.documents().map(|(url, document)| (url, &document.name));
+                Standings::asked(&settings.home, asked, now)?;
+            }
             for notice in index.notices {
                 notice.to(attendant);
             }
         }
-        Err(error) if is_falsified(&error) => return Err(error),
+        Err(error) if bundle.is_some() || is_falsified(&error) => return Err(error),
         Err(error) => {
             attendant.warn(&format!(
                 "whether anything was said against these skills is not known: {}",

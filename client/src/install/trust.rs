@@ -3,7 +3,7 @@
 
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::signature::{Envelope, KeyId, PublicKey, ReleaseError, verify_release};
-use skillpkg_schema::wire::Document;
+use skillpkg_schema::wire::{Document, VersionEntry};
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 use url::Url;
 
@@ -72,6 +72,19 @@ pub(super) fn candidates_of(
             })
         })
         .collect()
+}
+
+/// That a key of a document's vouches for what an archive of one of its versions holds.
+pub(crate) fn vouched(
+    envelope: &Envelope,
+    document: &Document,
+    entry: &VersionEntry,
+    registry: &Url,
+    signers: &Signers,
+) -> Result<(), Error> {
+    let candidates = candidates_of(document, registry, signers)?;
+    let (name, version, address) = (&document.name, &entry.version, &entry.address);
+    vouching(envelope, name, version, address, &candidates, None).map(|_| ())
 }
 
 /// The candidates that vouch that `name` at `version` is `address`.

@@ -20,6 +20,9 @@ pub(super) enum RegistryError {
     /// The client itself cannot be made.
     #[error("no connection to `{url}` can be prepared: {reason}")]
     Setup { url: String, reason: String },
+    /// A bundle stands in for it, and does not tell this.
+    #[error("the registry at `{url}` would have to be asked, and is not: a bundle stands in for it")]
+    NotAsked { url: String },
     /// A token with characters that no token has.
     #[error("the token for `{url}` holds characters that no token has")]
     Token { url: String },
@@ -127,6 +130,7 @@ impl RegistryError {
         match self {
             Self::Certificates { .. } => "certificates_unreadable",
             Self::Setup { .. } => "registry_setup_failed",
+            Self::NotAsked { .. } => "offline",
             Self::Token { .. } => "token_invalid",
             Self::Unreachable { .. } => "registry_unreachable",
             Self::Silent { .. } | Self::Slow { .. } => "registry_timeout",

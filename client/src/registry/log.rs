@@ -28,6 +28,17 @@ pub(crate) struct Indexed {
     pub(crate) bytes: Bytes,
 }
 
+impl Indexed {
+    /// The bytes of each document, as they came.
+    pub(crate) fn raw(&self) -> Vec<(Hash, Bytes)> {
+        let Ok(answer) = serde_json::from_slice::<RawAnswer<'_>>(&self.bytes) else {
+            return Vec::new();
+        };
+        let raw = answer.documents.into_iter().map(|raw| raw.get().as_bytes());
+        raw.map(|bytes| (Hash::of(bytes), self.bytes.slice_ref(bytes))).collect()
+    }
+}
+
 #[derive(Deserialize)]
 struct RawAnswer<'a> {
     #[serde(borrow)]
@@ -57,6 +68,9 @@ impl Registry {
         names: &[QualifiedName],
         logs: Vec<KnownLog>,
     ) -> Result<Option<Indexed>, Error> {
+        if let Some(shelf) = &self.shelf {
+            return shelf.index(names, &logs).map(Some);
+        }
         let request = IndexRequest { names: names.to_vec(), logs: Some(logs) };
         let url = self.transport.route(&["index"]);
         let ask = Ask::new(Method::POST, url, json(&request)?).repeatable();
@@ -83,6 +97,9 @@ impl Registry {
 
     /// Who the logs of the registry say they are; [`None`] where it keeps none.
     pub(crate) async fn logs(&self) -> Result<Option<Logs>, Error> {
+        if let Some(shelf) = &self.shelf {
+            return shelf.logs().map(Some);
+        }
         match self.transport.json(Ask::get(self.transport.route(&["log"]))).await {
             Ok(logs) => Ok(Some(logs)),
             Err(error) if is_not_found(&error) => Ok(None),
@@ -95,6 +112,9 @@ impl Registry {
         &self,
         request: &ProofsRequest,
     ) -> Result<(ProofsAnswer, Bytes), Error> {
+        if let Some(shelf) = &self.shelf {
+            return shelf.proofs(request);
+        }
         let url = self.transport.route(&["log", "proofs"]);
         let ask = Ask::new(Method::POST, url, json(request)?).repeatable();
         let bytes = self.transport.json_bytes(ask).await?;

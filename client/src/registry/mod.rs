@@ -33,6 +33,7 @@ use self::connect::Patience;
 use self::error::RegistryError;
 pub(crate) use self::log::Indexed;
 use self::transport::{Ask, Payload, Transport, json};
+use crate::bundle::Shelf;
 use crate::credentials::Credentials;
 use crate::policy::Policy;
 use crate::settings::{Chosen, Connection, RegistryChoice, registry_text};
@@ -45,6 +46,8 @@ const MOST_WARNINGS: usize = 100;
 #[derive(Debug, Clone)]
 pub struct Registry {
     transport: Transport,
+    /// What a bundle holds of it, where one stands in for it.
+    shelf: Option<Shelf>,
 }
 
 impl Registry {
@@ -60,7 +63,7 @@ impl Registry {
         connection: &Connection,
     ) -> Result<Self, Error> {
         let transport = Transport::new(url, token, connection, Patience::default())?;
-        Ok(Self { transport })
+        Ok(Self { transport, shelf: None })
     }
 
     /// The registry that `name` is asked for at; it never falls through to another.
@@ -74,6 +77,11 @@ impl Registry {
     /// Refuses with `offline` where the settings say that no network is asked, and with
     /// `policy_registry` where a policy of the machine or the user does not allow it.
     pub fn chosen(settings: &Settings, choice: &RegistryChoice) -> Result<Self, Error> {
+        if let Some(bundle) = &settings.bundle {
+            Policy::of_user(settings)?.check_registry(&choice.url)?;
+            let shelf = Some(bundle.shelf(&choice.url)?);
+            return Ok(Self { transport: Transport::none(choice.url.clone()), shelf });
+        }
         if settings.offline {
             let url = registry_text(&choice.url);
             let message = format!("the registry at `{url}` would have to be asked, and is not");
@@ -88,6 +96,19 @@ impl Registry {
     /// Its base URL.
     pub fn url(&self) -> &Url {
         self.transport.base()
+    }
+
+    /// What a bundle holds of it, where one stands in for it.
+    pub(crate) fn shelf(&self) -> Option<&Shelf> {
+        self.shelf.as_ref()
+    }
+
+    /// Who answers, as messages show it: its URL, or the bundle that stands in for it.
+    pub(crate) fn place(&self) -> String {
+        match &self.shelf {
+            Some(shelf) => shelf.shown(),
+            None => self.transport.shown(),
+        }
     }
 
     /// Whether it is spoken to with a token.
@@ -138,6 +159,9 @@ impl Registry {
 
     /// The bytes of an archive of `size` bytes, checked against its digest.
     pub async fn archive(&self, archive: &ContentAddress, size: u64) -> Result<Bytes, Error> {
+        if let Some(shelf) = &self.shelf {
+            return shelf.archive(archive);
+        }
         let url = self.transport.route(&["archives", &archive.to_string()]);
         let bytes = self.transport.bytes(Ask::get(url), size.min(MAX_ARCHIVE_BYTES)).await?;
         let received = bytes.len() as u64;

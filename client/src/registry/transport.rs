@@ -90,7 +90,8 @@ impl std::fmt::Debug for Token {
 /// The connections to one registry.
 #[derive(Debug, Clone)]
 pub(super) struct Transport {
-    client: Client,
+    /// [`None`] for a registry that a bundle stands in for: nothing is ever sent.
+    client: Option<Client>,
     base: Url,
     /// The proxy between, as messages show it.
     proxy: Option<String>,
@@ -110,7 +111,13 @@ impl Transport {
         }
         let client = super::connect::client(&base, connection, patience)?;
         let proxy = connection.proxy.as_ref().map(|proxy| registry_text(proxy).to_owned());
-        Ok(Self { client, base, proxy, token: token.map(Token), patience })
+        Ok(Self { client: Some(client), base, proxy, token: token.map(Token), patience })
+    }
+
+    /// One that sends nothing.
+    pub(super) fn none(base: Url) -> Self {
+        let patience = Patience::default();
+        Self { client: None, base, proxy: None, token: None, patience }
     }
 
     pub(super) fn base(&self) -> &Url {
@@ -197,7 +204,9 @@ impl Transport {
     }
 
     async fn request(&self, ask: &Ask) -> Result<RequestBuilder, RegistryError> {
-        let mut request = self.client.request(ask.method.clone(), ask.url.clone());
+        let client = self.client.as_ref();
+        let client = client.ok_or_else(|| RegistryError::NotAsked { url: self.shown() })?;
+        let mut request = client.request(ask.method.clone(), ask.url.clone());
         request = request.header(ACCEPT, "application/json, application/problem+json, */*;q=0.1");
         if let Some(Token(token)) = &self.token {
             request = request.bearer_auth(token);

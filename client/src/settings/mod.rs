@@ -14,11 +14,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use skillpkg_schema::Scope;
 use url::Url;
 use zeroize::Zeroizing;
 
+use crate::bundle::Carried;
 use crate::policy::{PolicySource, machine_files};
 
 use crate::trust::RegistryTrust;
@@ -96,6 +98,8 @@ pub struct Settings {
     /// Whether the log of a registry that was never asked before is believed to be its own where
     /// nothing says which it is.
     pub trust_on_first_use: bool,
+    /// Stands in for every registry where it is there.
+    pub bundle: Option<Arc<Carried>>,
 }
 
 impl Settings {
@@ -123,6 +127,7 @@ impl Settings {
             offline: false,
             trust: BTreeMap::new(),
             trust_on_first_use: true,
+            bundle: None,
         }
     }
 

@@ -8,6 +8,7 @@ use url::Url;
 
 use super::error::Refusal;
 use super::evidence::Seen;
+use super::kept_tree::{told_of_bundle, tree_of};
 use super::places::{Places, RegistryTrust, passed_over};
 use super::rules::{LogKey, Rules};
 use super::speaker::speaker;
@@ -62,6 +63,8 @@ pub(crate) struct Asked {
     pub(crate) documents: Vec<Found>,
     pub(crate) missing: Vec<QualifiedName>,
     pub(crate) notices: Vec<Notice>,
+    /// The answers of registries with logs, as they were believed.
+    pub(super) answers: Vec<Arc<Indexed>>,
 }
 
 /// What this machine knows of logs, and what it asks of them.
@@ -90,11 +93,6 @@ impl<'s> Trust<'s> {
     /// Where things are.
     pub(crate) fn settings(&self) -> &'s Settings {
         self.settings
-    }
-
-    /// Whether no network is asked.
-    pub(crate) fn is_offline(&self) -> bool {
-        self.settings.offline
     }
 
     /// Whether every skill has to be in a log.
@@ -152,6 +150,7 @@ impl<'s> Trust<'s> {
                     all.documents.extend(asked.documents);
                     all.notices.extend(asked.notices);
                     all.missing = asked.missing;
+                    all.answers.extend(asked.answers);
                 }
                 Err(error) if is_mirror && !is_last => {
                     all.notices.push(passed_over(place, &error));
@@ -166,7 +165,7 @@ impl<'s> Trust<'s> {
         Ok(all)
     }
 
-    async fn documents_at(
+    pub(super) async fn documents_at(
         &self,
         registry: &Url,
         place: &Registry,
@@ -178,6 +177,7 @@ impl<'s> Trust<'s> {
             if let Some(part) = self.part(registry, place, names, &mut all.notices).await? {
                 all.documents.extend(part.documents);
                 all.missing.extend(part.missing);
+                all.answers.extend(part.answers);
             } else {
                 let (first, second) = names.split_at(names.len() / 2);
                 pending.extend([second, first]);
@@ -214,7 +214,7 @@ impl<'s> Trust<'s> {
                 let documents = documents.into_iter();
                 let documents =
                     documents.map(|(document, _)| Found { document, view: None }).collect();
-                return Ok(Some(Asked { documents, missing, notices: Vec::new() }));
+                return Ok(Some(Asked { documents, missing, ..Asked::default() }));
             }
             let bound = if bound.is_empty() {
                 self.first_contact(registry, place, &answer, notices).await?;
@@ -268,7 +268,7 @@ impl<'s> Trust<'s> {
         } else {
             return Ok(());
         };
-        let place = registry_text(place.url()).to_owned();
+        let place = place.place();
         Err(Refusal::Missing { place, origin: None, why }.into())
     }
 
@@ -283,13 +283,20 @@ impl<'s> Trust<'s> {
         answer: Indexed,
         notices: &mut Vec<Notice>,
     ) -> Result<Judged, Error> {
-        let shown = registry_text(place.url());
+        let shown = place.place();
         let mut views: Vec<(&KnownLog, Arc<VerifiedView>)> = Vec::new();
         for log in bound {
             let Some(view) = answer.views.iter().find(|view| view.origin == log.origin()) else {
                 continue;
             };
-            let expected = self.expected(registry, shown, log);
+            let earlier = self.earlier(place, log, view).map_err(|refusal| {
+                self.refuse(log, Some(view), &answer, &refusal)
+            })?;
+            let keys_of_all = log.chain.keys_of_all();
+            let mut expected = self.expected(registry, &shown, log);
+            if earlier {
+                (expected.known, expected.keys) = (None, &keys_of_all);
+            }
             let verified = match expected.view(view, names.len()) {
                 Ok(verified) => verified,
                 Err(refusal) => {
@@ -298,12 +305,22 @@ impl<'s> Trust<'s> {
                     {
                         return Ok(Judged::Again);
                     }
+                    let refusal = told_of_bundle(place, log, view, refusal);
                     return Err(self.refuse(log, Some(view), &answer, &refusal));
                 }
             };
+            if earlier {
+                views.push((log, Arc::new(verified)));
+                continue;
+            }
+            let tree = tree_of(place, view, &verified)
+                .map_err(|refusal| self.refuse(log, Some(view), &answer, &refusal))?;
             let now = self.shown_by(log, &verified);
             if self.store.advance(log, &now)? == Kept::Raced {
                 return Ok(Judged::Again);
+            }
+            if let Some(tree) = tree {
+                self.store.keep_tree(&now, tree)?;
             }
             views.push((log, Arc::new(verified)));
         }
@@ -333,6 +350,7 @@ impl<'s> Trust<'s> {
             return Ok(Judged::Again);
         }
         asked.missing.clone_from(missing);
+        asked.answers.push(Arc::new(answer));
         Ok(Judged::Believed(asked))
     }
 
@@ -388,7 +406,7 @@ impl<'s> Trust<'s> {
         bound: &[KnownLog],
         answer: &Indexed,
     ) -> Error {
-        let shown = registry_text(place.url()).to_owned();
+        let shown = place.place();
         let Some(log) = bound.first() else {
             return Refusal::Missing { place: shown, origin: None, why: String::new() }.into();
         };

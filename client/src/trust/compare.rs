@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use serde::Serialize;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::log::{
@@ -292,9 +293,28 @@ async fn continues(
     (Verdict::Unproven, Some(why))
 }
 
-async fn prefix_of(registry: &Registry, origin: &str) -> Option<String> {
+pub(super) async fn prefix_of(registry: &Registry, origin: &str) -> Option<String> {
     let logs = registry.logs().await.ok()??.logs;
     logs.into_iter().find(|info| info.origin == origin).map(|info| info.prefix)
+}
+
+/// The bytes of a tile of a log, unverified; why there are none is a phrase.
+pub(super) async fn tile_at(
+    registry: &Registry,
+    prefix: &str,
+    tile: Tile,
+) -> Result<Bytes, String> {
+    let path = TilePath::Hashes(tile).to_string();
+    let fetched = registry.log_file(prefix, &path, MAX_TILE_BYTES).await;
+    if let Some(bytes) = fetched.map_err(|error| error.message)? {
+        return Ok(bytes);
+    }
+    // A partial tile may go once there is the full one.
+    let full = TilePath::Hashes(Tile { width: 256, ..tile }).to_string();
+    let bytes = registry.log_file(prefix, &full, MAX_TILE_BYTES).await;
+    let bytes = bytes.map_err(|error| error.message)?;
+    let bytes = bytes.ok_or_else(|| format!("it has no `{path}`"))?;
+    Ok(bytes.slice(..bytes.len().min(usize::from(tile.width) * 32)))
 }
 
 async fn at(
@@ -308,18 +328,7 @@ async fn at(
     let all: Vec<_> = ranges.iter().copied().chain(earlier).collect();
     let mut tiles = TileHashes::default();
     for tile in tiles_of(&all, to.size) {
-        let path = TilePath::Hashes(tile).to_string();
-        let fetched = registry.log_file(prefix, &path, MAX_TILE_BYTES).await;
-        let bytes = if let Some(bytes) = fetched.map_err(|error| error.message)? {
-            bytes
-        } else {
-            // A partial tile may go once there is the full one.
-            let full = TilePath::Hashes(Tile { width: 256, ..tile }).to_string();
-            let bytes = registry.log_file(prefix, &full, MAX_TILE_BYTES).await;
-            let bytes = bytes.map_err(|error| error.message)?;
-            let bytes = bytes.ok_or_else(|| format!("it has no `{path}`"))?;
-            bytes.slice(..bytes.len().min(usize::from(tile.width) * 32))
-        };
+        let bytes = tile_at(registry, prefix, tile).await?;
         tiles.insert(tile, &bytes).map_err(|error| error.to_string())?;
     }
     let proof = proof_of(&ranges, &tiles).map_err(|error| error.to_string())?;

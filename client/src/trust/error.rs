@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::log::{
     Checkpoint, CheckpointError, Hash, HeadsError, IdentityError, ProofError, StatementError,
+    TilesError,
 };
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{QualifiedName, Version};
@@ -133,7 +134,25 @@ pub(super) enum Refusal {
          its fingerprint is {fingerprint}",
         escape(origin)
     )]
-    Unknown { place: String, origin: String, fingerprint: Hash },
+    Unknown { place: String, origin: String, fingerprint: Hash, carried: bool },
+    /// A bundle of an earlier day than this machine has seen, of which nothing here proves that it
+    /// is of the same log.
+    #[error(
+        "`{place}` holds the log `{}` with {to}; this machine has seen it with {from}, and keeps \
+         nothing that proves that the one is an earlier day of the other",
+        escape(origin)
+    )]
+    Earlier { place: String, origin: String, from: Shown, to: Shown },
+    /// A bundle of a later day, without the tiles that would prove that it continues what is known.
+    #[error(
+        "`{place}` holds the log `{}` with {to}; this machine has seen it with {from}, and the \
+         bundle does not hold the tiles that would prove that the one continues the other",
+        escape(origin)
+    )]
+    Apart { place: String, origin: String, from: Shown, to: Shown },
+    /// A bundle whose tiles are not those of its checkpoint.
+    #[error("the tiles of the log `{}` in `{place}` are refused: {reason}", escape(origin))]
+    Tiles { place: String, origin: String, reason: TilesError },
     /// The last leaf does not tell the documents.
     #[error(
         "`{place}` does not prove which documents the log `{}` lists: {reason}",
@@ -330,6 +349,9 @@ impl Refusal {
             Self::Identity { .. } => "log_identity_refused",
             Self::Missing { .. } => "log_missing",
             Self::Unknown { .. } => "log_unknown",
+            Self::Earlier { .. } => "bundle_earlier",
+            Self::Apart { .. } => "bundle_apart",
+            Self::Tiles { .. } => "bundle_tiles",
             Self::Heads { .. } => "heads_refused",
             Self::NotListed { .. } => "document_not_listed",
             Self::Changed { .. } => "document_changed",
@@ -356,6 +378,8 @@ impl Refusal {
             | Self::OtherLog { .. }
             | Self::Missing { .. }
             | Self::Unknown { .. }
+            | Self::Earlier { .. }
+            | Self::Apart { .. }
             | Self::KeyRevoked { .. }
             | Self::Witnesses { .. } => Kind::Refused,
             _ => Kind::Verification,
@@ -405,6 +429,22 @@ impl Refusal {
                 "ask the operator of `{place}`; where the registry has no log any more, \
                  `skillpkg log forget {place}`"
             ),
+            Self::Unknown { fingerprint, carried: true, .. } => format!(
+                "compare the fingerprint with the one that the registry's operator publishes, \
+                 then write `log-key = \"{fingerprint}\"` under the registry in the configuration; \
+                 `--trust-on-first-use` takes the log as the bundle shows it"
+            ),
+            Self::Earlier { .. } => {
+                "make a bundle of today with `skillpkg bundle` where the registry is reached".to_owned()
+            }
+            Self::Apart { .. } => {
+                "make it anew with `skillpkg bundle --since FILE`, FILE being the bundle that this \
+                 machine installed last, or its `log.json` beneath `trust/`"
+                    .to_owned()
+            }
+            Self::Tiles { .. } => {
+                "copy it again; where it stays so make it anew with `skillpkg bundle`".to_owned()
+            }
             Self::Unknown { place, fingerprint, .. } => format!(
                 "compare the fingerprint with the one that the registry's operator publishes, \
                  then `skillpkg log pin {place} {fingerprint}`, or `log-key = \"{fingerprint}\"` \

@@ -41,7 +41,7 @@ impl Trust<'_> {
         answer: Option<&Indexed>,
         notices: &mut Vec<Notice>,
     ) -> Result<(), Error> {
-        let shown = registry_text(place.url()).to_owned();
+        let shown = place.place();
         let infos = place.logs().await?.map(|logs| logs.logs).unwrap_or_default();
         let mut chains = Vec::new();
         for info in infos.into_iter().take(MOST_LOGS) {
@@ -95,13 +95,18 @@ impl Trust<'_> {
     ) -> Result<(), Error> {
         let text = registry_text(registry).to_owned();
         let bound = Bound { url: text.clone(), relayed: info.relayed, scopes: Vec::new() };
-        if let Some(known) = self.store.log(&info.origin)? {
+        let fingerprint = chain.fingerprint();
+        let known = self.store.log(&info.origin)?;
+        // Whose log it is, a bundle could say of any registry: the registry itself is refused later.
+        if let Some(known) = known.filter(|_| {
+            self.settings.bundle.is_none() || key.is_some() || self.settings.trust_on_first_use
+        }) {
             return self.bind(&known, bound, place, chain, notices);
         }
-        let fingerprint = chain.fingerprint();
         if key.is_none() && !self.settings.trust_on_first_use {
             let (place, origin) = (text, info.origin.clone());
-            return Err(Refusal::Unknown { place, origin, fingerprint }.into());
+            let carried = self.settings.bundle.is_some();
+            return Err(Refusal::Unknown { place, origin, fingerprint, carried }.into());
         }
         let keys: &[NoteKey] = chain.keys();
         let expected = Expected {

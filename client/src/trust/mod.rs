@@ -9,6 +9,7 @@
 //! everybody is shown the same, not that it is good.
 
 mod ask;
+mod carry;
 mod claim;
 mod collect;
 mod compare;
@@ -16,6 +17,7 @@ mod error;
 mod evidence;
 mod first;
 mod kept;
+mod kept_tree;
 mod overview;
 mod places;
 mod prove;
@@ -29,12 +31,13 @@ mod view;
 
 pub use ask::Notice;
 pub(crate) use ask::{Found, Trust};
+pub(crate) use carry::{Carriage, Taken};
 pub(crate) use claim::{Claim, check_keys};
 pub use collect::collect_proofs;
 pub use compare::{Comparison, LogSource, Side, Verdict, compare};
 pub(crate) use error::is_falsified;
 pub use kept::KeptProof;
-pub(crate) use overview::origins;
+pub(crate) use overview::{copied_for_looking, origins};
 pub use overview::{LogStatus, SpeaksFor, document, forget, is_known, logs, pin, proof};
 pub(crate) use places::Places;
 pub use places::RegistryTrust;

@@ -1,6 +1,6 @@
 //! What this machine knows of logs, and what its user says of them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use skillpkg_schema::QualifiedName;
@@ -178,4 +178,29 @@ pub fn proof(settings: &Settings, locked: &Locked) -> Result<Option<KeptProof>, 
         Error::new(Kind::Verification, "inclusion_refused", message)
             .with_hint("`skillpkg verify` fetches another one")
     })
+}
+
+/// A home of its own with what is known of logs, in which nothing that is looked at changes what is
+/// known here; it goes with the answer.
+pub(crate) fn copied_for_looking(home: &Path) -> Result<tempfile::TempDir, Error> {
+    let made = || -> std::io::Result<tempfile::TempDir> {
+        let directory = tempfile::tempdir()?;
+        let of_logs = match std::fs::read_dir(home.join("trust")) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(directory),
+            answer => answer?,
+        };
+        for entry in of_logs {
+            let entry = entry?;
+            for name in ["log.json", "tree.json"] {
+                let from = entry.path().join(name);
+                if from.is_file() {
+                    let to = directory.path().join("trust").join(entry.file_name());
+                    std::fs::create_dir_all(&to)?;
+                    std::fs::copy(&from, to.join(name))?;
+                }
+            }
+        }
+        Ok(directory)
+    };
+    made().map_err(|error| crate::project::io_error(&home.join("trust"), &error))
 }

@@ -30,9 +30,8 @@ impl Places {
     /// The mirrors of a registry, then the registry itself unless that is not wanted. A mirror is
     /// spoken to with a token that was kept for exactly its URL, and with no other.
     pub(crate) fn of(settings: &Settings, registry: &Registry) -> Result<Self, Error> {
-        let Some(trust) = settings.trust.get(registry.url()) else {
-            return Ok(Self(vec![registry.clone()]));
-        };
+        let trust = settings.trust.get(registry.url()).filter(|_| registry.shelf().is_none());
+        let Some(trust) = trust else { return Ok(Self(vec![registry.clone()])) };
         let mut places = Vec::with_capacity(trust.mirrors.len() + 1);
         for url in &trust.mirrors {
             places.push(Registry::mirror(settings, url)?);

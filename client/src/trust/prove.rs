@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use skillpkg_schema::log::verify_inclusion;
-use skillpkg_schema::wire::{Hashes, MAX_PROOFS, ProofsAnswer, ProofsRequest};
+use skillpkg_schema::wire::{Hashes, MAX_PROOFS, ProofsAnswer, ProofsRequest, Proven};
 
 use super::ask::{Notice, Trust};
 use super::claim::Claim;
@@ -16,7 +16,6 @@ use super::store::KnownLog;
 use super::view::VerifiedView;
 use crate::Error;
 use crate::registry::Registry;
-use crate::settings::registry_text;
 
 /// What is to be proven, and the view against which.
 pub(crate) type Unproven = (Arc<VerifiedView>, Claim);
@@ -68,20 +67,32 @@ impl Trust<'_> {
         for (place, is_last) in Places::of(self.settings, registry)?.iter() {
             match self.prove_at(place, claims).await {
                 Err(error) if !is_last => notices.push(passed_over(place, &error)),
-                answer => return answer,
+                Err(error) => return Err(error),
+                Ok(proven) => {
+                    for ((view, claim), proven) in claims.iter().zip(&proven) {
+                        self.store.keep_proof(view, &claim.address, proven)?;
+                    }
+                    break;
+                }
             }
         }
         Ok(())
     }
 
-    async fn prove_at(&self, place: &Registry, claims: &[Unproven]) -> Result<(), Error> {
-        let Some((view, _)) = claims.first() else { return Ok(()) };
+    /// The proofs of claims against one view, in their order, verified; nothing is kept.
+    pub(super) async fn prove_at(
+        &self,
+        place: &Registry,
+        claims: &[Unproven],
+    ) -> Result<Vec<Proven>, Error> {
+        let Some((view, _)) = claims.first() else { return Ok(Vec::new()) };
         let mut indices: Vec<u64> = claims.iter().filter_map(|(_, claim)| claim.index).collect();
         indices.sort_unstable();
         indices.dedup();
         let request =
             ProofsRequest { origin: view.origin.clone(), size: view.checkpoint().size, indices };
         let (answer, bytes) = place.log_proofs(&request).await?;
+        let mut all = Vec::with_capacity(claims.len());
         for (view, claim) in claims {
             let checked = check(place, &answer, view, claim);
             let proven = checked.map_err(|(refusal, proof)| {
@@ -90,9 +101,9 @@ impl Trust<'_> {
                 let seen = Seen { known: None, received, proof, answer };
                 seen.refuse(&self.store, &view.origin, &refusal)
             })?;
-            self.store.keep_proof(view, &claim.address, proven)?;
+            all.push(proven.clone());
         }
-        Ok(())
+        Ok(all)
     }
 
     /// The kept proof of a claim, by whichever log of its registry has one.
@@ -120,8 +131,8 @@ fn check<'a>(
     answer: &'a ProofsAnswer,
     view: &VerifiedView,
     claim: &Claim,
-) -> Result<&'a skillpkg_schema::wire::Proven, Refused> {
-    let shown = || registry_text(place.url()).to_owned();
+) -> Result<&'a Proven, Refused> {
+    let shown = || place.place();
     let wanted = claim.index.unwrap_or_default();
     let Some(proven) = answer.records.iter().find(|proven| proven.index == wanted) else {
         let why = format!("nothing comes for leaf {wanted}");
@@ -153,7 +164,7 @@ fn check<'a>(
 
 fn not_included(place: &Registry, origin: &str, claim: &Claim, why: String) -> Refusal {
     Refusal::NotIncluded {
-        place: registry_text(place.url()).to_owned(),
+        place: place.place(),
         origin: origin.to_owned(),
         name: claim.name.clone(),
         version: claim.version.clone(),

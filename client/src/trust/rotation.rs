@@ -21,14 +21,14 @@ impl Trust<'_> {
         log: &KnownLog,
         notices: &mut Vec<Notice>,
     ) -> Result<bool, Error> {
-        let shown = registry_text(place.url());
+        let shown = place.place();
         let logs = place.logs().await?;
         let infos = logs.into_iter().flat_map(|logs| logs.logs);
         let Some(info) = infos.into_iter().find(|info| info.origin == log.origin()) else {
             return Ok(false);
         };
         let chain = log.chain.continued(info.identities).map_err(|reason| {
-            let place = shown.to_owned();
+            let place = shown.clone();
             let refusal = match reason {
                 IdentityError::Other { .. } | IdentityError::OtherOrigin { .. } => {
                     Refusal::KeyChanged { place, reason: reason.to_string() }

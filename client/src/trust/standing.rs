@@ -210,6 +210,26 @@ impl Standings {
         })
     }
 
+    /// As [`Standings::learn`], of documents of an earlier time each, in seconds since 1970: what was
+    /// said later stays.
+    pub(crate) fn learn_earlier<'d>(
+        home: &Path,
+        documents: impl IntoIterator<Item = (&'d Url, &'d Document, u64)>,
+    ) -> Result<(), Error> {
+        let said: Vec<(&Url, &QualifiedName, OfSkill)> = documents
+            .into_iter()
+            .map(|(registry, document, then)| (registry, &document.name, OfSkill::of(document, then)))
+            .collect();
+        Self::change(home, |all| {
+            for (registry, name, said) in said {
+                let known = all.entry(registry, name);
+                if said.asked >= known.asked {
+                    *known = said;
+                }
+            }
+        })
+    }
+
     /// Remembers that registries were asked about skills.
     pub(crate) fn asked<'n>(
         home: &Path,

@@ -204,6 +204,11 @@ impl VerifiedView {
         &self.origin
     }
 
+    /// When the log signed it, in seconds since 1970, where it tells.
+    pub(crate) fn time(&self) -> Option<u64> {
+        self.verified.time
+    }
+
     /// What was signed.
     pub(super) fn checkpoint(&self) -> &Checkpoint {
         &self.verified.checkpoint

@@ -5,6 +5,7 @@
 //! with which it could be installed.
 
 mod archive;
+mod bundle;
 mod copies;
 mod keys;
 mod policy;

@@ -21,6 +21,12 @@ pub enum TilesError {
     /// A tile does not have the length that its width asks for.
     #[error("the tile {} of level {} should hold {} hashes", .0.index, .0.level, .0.width)]
     Length(Tile),
+    /// A tile holds other hashes than the one above it says.
+    #[error("the tile {} of level {} is not the one of the tree", .0.index, .0.level)]
+    Other(Tile),
+    /// The tiles are those of another tree.
+    #[error("the tiles lead to another root")]
+    Root,
 }
 
 /// The whole of a tree of `size` leaves; [`None`] where it is empty.
@@ -134,6 +140,21 @@ impl TileHashes {
             .ok_or(TilesError::Length(tile))?;
         self.0.insert((tile.level, tile.index), hashes);
         Ok(())
+    }
+
+    /// Holds all tiles against the root of a tree of `size` leaves: what they hold is a part of that
+    /// tree, down to the last hash. Above each full one has to be the one that holds its hash.
+    pub fn check(&self, size: u64, root: &Hash) -> Result<(), TilesError> {
+        for ((level, index), hashes) in &self.0 {
+            if hashes.len() as u64 == TILE_WIDTH {
+                let above = self.subtree(TILE_HEIGHT * (u32::from(*level) + 1), *index)?;
+                if above != super::merkle::root_of(hashes) {
+                    return Err(TilesError::Other(Tile { level: *level, index: *index, width: 256 }));
+                }
+            }
+        }
+        let found = tree_range(size).map_or(Ok(empty_root()), |range| self.hash(range))?;
+        if found == *root { Ok(()) } else { Err(TilesError::Root) }
     }
 
     /// The hash of a range.

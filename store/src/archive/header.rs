@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 /// Bytes of a header, and what content is padded to.
-pub(super) const BLOCK_BYTES: usize = 512;
+pub(crate) const BLOCK_BYTES: usize = 512;
 
 /// Bytes of the end of a stream: two blocks of zeros.
-pub(super) const END_BYTES: usize = 2 * BLOCK_BYTES;
+pub(crate) const END_BYTES: usize = 2 * BLOCK_BYTES;
 
 /// A header, or any other block.
-pub(super) type Block = [u8; BLOCK_BYTES];
+pub(crate) type Block = [u8; BLOCK_BYTES];
 
 /// A field of a header: what messages call it, and where it stands.
 struct Field(&'static str, Range<usize>);
@@ -43,7 +43,7 @@ const SIZE: Range<usize> = 124..136;
 /// Numbers are octal digits and a NUL, as wide as the field; the checksum is six digits, a NUL and
 /// a space; the device numbers are zero, not empty. This is what GNU tar writes under
 /// `--format=ustar --mtime=@0 --owner=:0 --group=:0`.
-pub(super) fn header(path: &str, split: usize, mode: u32, size: u64) -> Block {
+pub(crate) fn header(path: &str, split: usize, mode: u32, size: u64) -> Block {
     let (prefix, name) = match path.split_at_checked(split) {
         Some((prefix, name)) if split > 0 => (prefix, name.trim_start_matches('/')),
         _ => ("", path),
@@ -74,7 +74,7 @@ fn put(block: &mut Block, field: Range<usize>, bytes: &[u8]) {
 }
 
 /// The size that a header states, where it is written as [`header`] writes it.
-pub(super) fn stated_size(block: &Block) -> Option<u64> {
+pub(crate) fn stated_size(block: &Block) -> Option<u64> {
     let (digits, end) = block[SIZE].split_at(SIZE.len() - 1);
     if end != [0] {
         return None;
@@ -88,7 +88,7 @@ pub(super) fn stated_size(block: &Block) -> Option<u64> {
 /// The first field in which two headers differ.
 ///
 /// The checksum follows from the others, so it is named only where it alone differs.
-pub(super) fn first_difference(found: &Block, wanted: &Block) -> Option<&'static str> {
+pub(crate) fn first_difference(found: &Block, wanted: &Block) -> Option<&'static str> {
     let differs = |Field(_, place): &&Field| found[place.clone()] != wanted[place.clone()];
     let is_checksum = |Field(_, place): &&Field| *place == CHECKSUM;
     let differing = || FIELDS.iter().filter(differs);
@@ -97,7 +97,7 @@ pub(super) fn first_difference(found: &Block, wanted: &Block) -> Option<&'static
 }
 
 /// How many zeros follow content of `size` bytes.
-pub(super) fn padding(size: u64) -> usize {
+pub(crate) fn padding(size: u64) -> usize {
     // The remainder is below a block, so it fits.
     let over = usize::try_from(size % BLOCK_BYTES as u64).unwrap_or(0);
     (BLOCK_BYTES - over) % BLOCK_BYTES

@@ -7,7 +7,7 @@
 mod bounds;
 mod error;
 mod frame;
-mod header;
+pub(crate) mod header;
 mod layout;
 mod read;
 mod write;

@@ -4,6 +4,7 @@
 
 mod accounts;
 mod bound;
+mod bundle;
 #[cfg(target_os = "linux")]
 mod calls;
 mod documents;

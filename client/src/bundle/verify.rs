@@ -1,0 +1,139 @@
+//! Verifies a bundle without installing anything: all of it, against what this machine knows.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use skillpkg_schema::QualifiedName;
+use skillpkg_store::archive::{ArchiveError, Bounds, Reader, Sink};
+use url::Url;
+
+use super::carried::Carried;
+use crate::install::vouched;
+use crate::policy::Policy;
+use crate::registry::Registry;
+use crate::state::Signers;
+use crate::trust::{Claim, Rules, Trust, check_keys, copied_for_looking};
+use crate::{Error, Kind, Settings};
+
+/// What is wrong with one part of a bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The skill and its version, or the registry.
+    pub what: String,
+    /// What is wrong.
+    pub error: Error,
+}
+
+/// What came of verifying a bundle.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Versions that were looked at.
+    pub checked: usize,
+    /// What is wrong with it.
+    pub faults: Vec<Fault>,
+}
+
+/// Verifies everything in a bundle as an install would: the logs against those that are known here,
+/// documents, records, archives and signatures. Changes nothing of what is known.
+pub async fn verify(settings: &Settings, carried: &Arc<Carried>) -> Result<Verified, Error> {
+    verify_trusting(settings, carried, false).await
+}
+
+/// As [`verify`]; where nothing is known of a log, it is taken as the bundle shows it.
+pub(super) async fn verify_trusting(
+    settings: &Settings,
+    carried: &Arc<Carried>,
+    trust_on_first_use: bool,
+) -> Result<Verified, Error> {
+    let home = copied_for_looking(&settings.home)?;
+    let mut look = settings.clone().with_bundle(Arc::clone(carried), trust_on_first_use);
+    look.home = home.path().to_path_buf();
+    let trust = Trust::new(&look, Rules::of(&Policy::of_user(settings)?));
+    let mut verified = Verified::default();
+    for (url, held) in carried.registries() {
+        let registry = Registry::chosen(&look, &look.registry_at(url))?;
+        let names: Vec<QualifiedName> = held.skills.iter().map(|skill| skill.name.clone()).collect();
+        verified.checked += held.skills.iter().map(|skill| skill.versions.len()).sum::<usize>();
+        let asked = match trust.documents(&registry, &names).await {
+            Ok(asked) => asked,
+            Err(error) => {
+                verified.faults.push(Fault { what: held.url.clone(), error });
+                continue;
+            }
+        };
+        for found in asked.documents {
+            for version in registry.shelf().into_iter().flat_map(|shelf| {
+                shelf.versions(&found.document.name).iter().map(|one| one.version.clone())
+            }) {
+                let what = format!("{}@{version}", found.document.name);
+                let document = &found.document;
+                let checked = match document.version(&version) {
+                    None => Err(not_listed(carried.path(), &what)),
+                    Some(entry) => async {
+                        check_keys(document, entry)?;
+                        let view = found.view.clone();
+                        let view = view.ok_or_else(|| not_listed(carried.path(), &what))?;
+                        let claims = [(view, Claim::of(document, entry))];
+                        trust.proofs(&registry, &claims).await?;
+                        let bytes = registry.archive(&entry.archive, entry.size).await?;
+                        archive(&bytes, url, document, entry)
+                    }
+                    .await,
+                };
+                if let Err(error) = checked {
+                    verified.faults.push(Fault { what, error });
+                }
+            }
+        }
+    }
+    Ok(verified)
+}
+
+fn not_listed(path: &Path, what: &str) -> Error {
+    let message = format!("the bundle holds `{what}`, which its document does not list");
+    Error::new(Kind::Verification, "record_mismatch", message).in_file(path.to_string_lossy())
+}
+
+/// Reads an archive to its end, and holds it and its signatures against what its document says.
+pub(super) fn archive(
+    bytes: &[u8],
+    url: &Url,
+    document: &skillpkg_schema::wire::Document,
+    entry: &skillpkg_schema::wire::VersionEntry,
+) -> Result<(), Error> {
+    let refused = |error: ArchiveError| {
+        let error = Error::from(error);
+        Error { message: format!("{}@{}: {}", document.name, entry.version, error.message), ..error }
+    };
+    let reader = Reader::open(bytes, Bounds::default()).map_err(refused)?;
+    let (manifest, envelope) = (reader.manifest().clone(), reader.envelope().clone());
+    reader.unpack(&mut Nothing).map_err(refused)?;
+    if manifest.name != document.name
+        || manifest.version != entry.version
+        || manifest.address() != entry.address
+    {
+        let message = format!(
+            "the archive of `{}@{}` holds `{}@{}`, {}",
+            document.name,
+            entry.version,
+            manifest.name,
+            manifest.version,
+            manifest.address()
+        );
+        return Err(Error::new(Kind::Verification, "digest_mismatch", message));
+    }
+    vouched(&envelope, document, entry, url, &Signers::default())
+}
+
+/// Keeps nothing: what is left unread is read and checked all the same.
+struct Nothing;
+
+impl Sink for Nothing {
+    fn file(
+        &mut self,
+        _: &skillpkg_schema::manifest::FileEntry,
+        _: &mut dyn std::io::Read,
+    ) -> std::io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,35 @@
+//! Verification of a bundle.
+
+use std::path::Path;
+
+use super::{Problem, ProblemKind, Report, Verifier};
+use crate::bundle::{Carried, Fault, verify};
+use crate::{Error, Kind};
+
+impl Verifier<'_> {
+    /// Verifies a bundle: every byte of it, its logs against what is known of them here, documents,
+    /// records, archives and signatures. Asks no network; nothing of it stays.
+    pub async fn bundle(&self, path: &Path) -> Result<Report, Error> {
+        let name = path.to_string_lossy().into_owned();
+        let carried = match Carried::open(path) {
+            Ok(carried) => carried,
+            Err(error) if error.kind == Kind::Verification => {
+                let problem = Problem::new(&name, ProblemKind::Digest, "");
+                let problems = vec![problem.with_detail(error.message)];
+                return Ok(Report { checked: 1, problems, ..Report::default() });
+            }
+            Err(error) => return Err(error),
+        };
+        let verified = verify(self.settings, &carried).await?;
+        let problems = verified.faults.into_iter().map(|Fault { what, error }| {
+            let kind = match error.code.as_str() {
+                "signature_refused" | "signer_revoked" => ProblemKind::Signature,
+                "digest_mismatch" | "bundle_content" => ProblemKind::Digest,
+                code if code.starts_with("archive_") => ProblemKind::Digest,
+                _ => ProblemKind::Proof,
+            };
+            Problem::new(&what, kind, "").with_detail(error.message)
+        });
+        Ok(Report { checked: verified.checked, problems: problems.collect(), ..Report::default() })
+    }
+}
