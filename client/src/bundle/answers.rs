@@ -2,9 +2,7 @@
 
 use bytes::Bytes;
 use serde_json::json;
-use skillpkg_schema::bundle::{
-    BundledLog, BundledSkill, archive_path, document_path, tile_path,
-};
+use skillpkg_schema::bundle::{BundledLog, BundledSkill, archive_path, document_path, tile_path};
 use skillpkg_schema::log::{
     Checkpoint, Hash, TileHashes, TilePath, bucket_of, consistency_ranges, head_key, proof_of,
     tree_range, verify_consistency,
@@ -38,7 +36,8 @@ impl Shelf {
             let skill = skill.ok_or_else(|| self.lacks(&format!("`{name}`")))?;
             documents.push(self.document(skill)?);
         }
-        let views: Vec<View> = registry.logs.iter().map(|log| self.view(log, names, known)).collect();
+        let views: Vec<View> =
+            registry.logs.iter().map(|log| self.view(log, names, known)).collect();
         let bytes = serde_json::to_vec(&json!({ "views": views })).unwrap_or_default();
         Ok(Indexed { documents, missing: Vec::new(), views, bytes: Bytes::from(bytes) })
     }
@@ -88,8 +87,7 @@ impl Shelf {
     pub(crate) fn forks_from(&self, view: &View, known: &Checkpoint, now: &Checkpoint) -> bool {
         let Some((proof, other)) = self.consistency(view, known.size) else { return false };
         let (size, root) = (now.size, &now.root);
-        other != known.root
-            && verify_consistency(known.size, &other, size, root, &proof.0).is_ok()
+        other != known.root && verify_consistency(known.size, &other, size, root, &proof.0).is_ok()
     }
 
     /// The tiles of the tree of a view.

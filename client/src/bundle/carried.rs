@@ -147,9 +147,10 @@ impl Shelf {
 
     /// The versions of a skill whose archives are there.
     pub(crate) fn versions(&self, name: &QualifiedName) -> &[BundledVersion] {
-        let skill = self.registry().ok().and_then(|registry| {
-            registry.skills.iter().find(|skill| skill.name == *name)
-        });
+        let skill = self
+            .registry()
+            .ok()
+            .and_then(|registry| registry.skills.iter().find(|skill| skill.name == *name));
         skill.map_or(&[], |skill| &skill.versions)
     }
 

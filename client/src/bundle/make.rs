@@ -194,7 +194,8 @@ fn by_registry(
             }
             (Ok(choice), Wanted::Locked(locked)) => {
                 let url = locked.source.registry();
-                if let Some(url) = url.filter(|url| registry_text(url) != registry_text(&choice.url))
+                if let Some(url) =
+                    url.filter(|url| registry_text(url) != registry_text(&choice.url))
                 {
                     let message = format!(
                         "the lockfile has `{}` from `{}`; here it comes from `{}`",
@@ -248,7 +249,8 @@ async fn gather(
     let mut picked: BTreeMap<QualifiedName, Vec<VersionEntry>> = BTreeMap::new();
     let mut claims = Vec::new();
     for one in wanted {
-        let taken = carriage.documents.iter().find(|taken| taken.found.document.name == *one.name());
+        let taken =
+            carriage.documents.iter().find(|taken| taken.found.document.name == *one.name());
         let taken = taken.ok_or_else(ended_early)?;
         let entry = pick(taken, one, attendant)?;
         let versions = picked.entry(one.name().clone()).or_default();
@@ -444,11 +446,8 @@ fn digest(written: &NamedTempFile) -> io::Result<(Hash, u64)> {
 fn persist(written: NamedTempFile, request: &Request) -> Result<(), Error> {
     let target = &request.target;
     written.as_file().sync_all().map_err(|error| unwritable(target, &error))?;
-    let persisted = if request.replace {
-        written.persist(target)
-    } else {
-        written.persist_noclobber(target)
-    };
+    let persisted =
+        if request.replace { written.persist(target) } else { written.persist_noclobber(target) };
     persisted.map(|_| ()).map_err(|error| {
         let error = unwritable(target, &error.error);
         if request.replace { error } else { error.with_hint(there_already()) }

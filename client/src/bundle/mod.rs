@@ -11,8 +11,8 @@ mod make;
 mod since;
 mod verify;
 
-pub use carried::{Carried, is_bundle};
 pub(crate) use carried::Shelf;
+pub use carried::{Carried, is_bundle};
 pub use contents::{Contents, HeldLog, HeldRegistry, HeldSkill, HeldVersion};
 pub use make::{Made, Request, make};
 pub use verify::{Fault, Verified, verify};

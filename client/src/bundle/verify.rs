@@ -52,7 +52,8 @@ pub(super) async fn verify_trusting(
     let mut verified = Verified::default();
     for (url, held) in carried.registries() {
         let registry = Registry::chosen(&look, &look.registry_at(url))?;
-        let names: Vec<QualifiedName> = held.skills.iter().map(|skill| skill.name.clone()).collect();
+        let names: Vec<QualifiedName> =
+            held.skills.iter().map(|skill| skill.name.clone()).collect();
         verified.checked += held.skills.iter().map(|skill| skill.versions.len()).sum::<usize>();
         let asked = match trust.documents(&registry, &names).await {
             Ok(asked) => asked,
@@ -69,16 +70,18 @@ pub(super) async fn verify_trusting(
                 let document = &found.document;
                 let checked = match document.version(&version) {
                     None => Err(not_listed(carried.path(), &what)),
-                    Some(entry) => async {
-                        check_keys(document, entry)?;
-                        let view = found.view.clone();
-                        let view = view.ok_or_else(|| not_listed(carried.path(), &what))?;
-                        let claims = [(view, Claim::of(document, entry))];
-                        trust.proofs(&registry, &claims).await?;
-                        let bytes = registry.archive(&entry.archive, entry.size).await?;
-                        archive(&bytes, url, document, entry)
+                    Some(entry) => {
+                        async {
+                            check_keys(document, entry)?;
+                            let view = found.view.clone();
+                            let view = view.ok_or_else(|| not_listed(carried.path(), &what))?;
+                            let claims = [(view, Claim::of(document, entry))];
+                            trust.proofs(&registry, &claims).await?;
+                            let bytes = registry.archive(&entry.archive, entry.size).await?;
+                            archive(&bytes, url, document, entry)
+                        }
+                        .await
                     }
-                    .await,
                 };
                 if let Err(error) = checked {
                     verified.faults.push(Fault { what, error });
@@ -103,7 +106,10 @@ pub(super) fn archive(
 ) -> Result<(), Error> {
     let refused = |error: ArchiveError| {
         let error = Error::from(error);
-        Error { message: format!("{}@{}: {}", document.name, entry.version, error.message), ..error }
+        Error {
+            message: format!("{}@{}: {}", document.name, entry.version, error.message),
+            ..error
+        }
     };
     let reader = Reader::open(bytes, Bounds::default()).map_err(refused)?;
     let (manifest, envelope) = (reader.manifest().clone(), reader.envelope().clone());

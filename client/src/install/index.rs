@@ -12,7 +12,7 @@ use url::Url;
 use crate::policy::{From, Policy, refuse};
 use crate::registry::Registry;
 use crate::settings::registry_text;
-use crate::trust::{Standings, Claim, Found, Notice, Rules, Trust, Unproven};
+use crate::trust::{Claim, Found, Notice, Rules, Standings, Trust, Unproven};
 use crate::{Error, Kind, Settings};
 
 /// The documents of skills, and the registries that they came from.

@@ -32,11 +32,11 @@ pub use attend::{Approval, Attendant, Progress};
 pub use goal::{Kept, Outcome, Report};
 pub use list::{Drift, Listed, Revoked, drift, found_in, list, settle};
 pub use options::Options;
+pub(crate) use pick::pick_passing;
 pub use pick::{PickError, pick};
 pub use remove::{activate, deactivate, remove};
-pub use sync::{Frozen, sync};
-pub(crate) use pick::pick_passing;
 pub(crate) use source::locked_entry;
+pub use sync::{Frozen, sync};
 pub(crate) use trust::{Candidate, check_file_signer, vouched};
 pub use update::update;
 

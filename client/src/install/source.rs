@@ -411,7 +411,10 @@ fn moved_from(
 }
 
 /// The version that a lockfile names, which the registry must still have just so.
-pub(crate) fn locked_entry<'d>(document: &'d Document, keep: &Locked) -> Result<&'d VersionEntry, Error> {
+pub(crate) fn locked_entry<'d>(
+    document: &'d Document,
+    keep: &Locked,
+) -> Result<&'d VersionEntry, Error> {
     let Locked { name, version, address, archive, .. } = keep;
     if let Some(deleted) = document.deleted_version(version) {
         let message = told_deleted(name, version, &deleted.reason);

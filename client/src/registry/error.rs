@@ -21,7 +21,9 @@ pub(super) enum RegistryError {
     #[error("no connection to `{url}` can be prepared: {reason}")]
     Setup { url: String, reason: String },
     /// A bundle stands in for it, and does not tell this.
-    #[error("the registry at `{url}` would have to be asked, and is not: a bundle stands in for it")]
+    #[error(
+        "the registry at `{url}` would have to be asked, and is not: a bundle stands in for it"
+    )]
     NotAsked { url: String },
     /// A token with characters that no token has.
     #[error("the token for `{url}` holds characters that no token has")]

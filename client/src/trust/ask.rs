@@ -289,9 +289,9 @@ impl<'s> Trust<'s> {
             let Some(view) = answer.views.iter().find(|view| view.origin == log.origin()) else {
                 continue;
             };
-            let earlier = self.earlier(place, log, view).map_err(|refusal| {
-                self.refuse(log, Some(view), &answer, &refusal)
-            })?;
+            let earlier = self
+                .earlier(place, log, view)
+                .map_err(|refusal| self.refuse(log, Some(view), &answer, &refusal))?;
             let keys_of_all = log.chain.keys_of_all();
             let mut expected = self.expected(registry, &shown, log);
             if earlier {

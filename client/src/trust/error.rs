@@ -435,7 +435,8 @@ impl Refusal {
                  `--trust-on-first-use` takes the log as the bundle shows it"
             ),
             Self::Earlier { .. } => {
-                "make a bundle of today with `skillpkg bundle` where the registry is reached".to_owned()
+                "make a bundle of today with `skillpkg bundle` where the registry is reached"
+                    .to_owned()
             }
             Self::Apart { .. } => {
                 "make it anew with `skillpkg bundle --since FILE`, FILE being the bundle that this \

@@ -45,9 +45,9 @@ impl TrustStore {
     /// one; one that a loss of power damages counts as none.
     pub(super) fn keep_tree(&self, now: &KnownLog, tree: Tree) -> Result<(), Error> {
         let Tree(tiles) = tree;
-        let tiles = tiles.into_iter().map(|(tile, bytes)| {
-            (TilePath::Hashes(tile).to_string(), STANDARD.encode(bytes))
-        });
+        let tiles = tiles
+            .into_iter()
+            .map(|(tile, bytes)| (TilePath::Hashes(tile).to_string(), STANDARD.encode(bytes)));
         let record =
             TreeRecord { checkpoint: now.record.checkpoint.clone(), tiles: tiles.collect() };
         Ok(self.tree_file(now.origin()).write_as(&record, Durable::No)?)
@@ -159,9 +159,8 @@ pub(super) fn told_of_bundle(
     };
     let keys = log.chain.keys_of_all();
     let signed = Checkpoint::verify(view.checkpoint.as_bytes(), &view.origin, &keys, &[]);
-    let forks = signed.is_ok_and(|signed| {
-        shelf.forks_from(view, log.checkpoint(), &signed.checkpoint)
-    });
+    let forks =
+        signed.is_ok_and(|signed| shelf.forks_from(view, log.checkpoint(), &signed.checkpoint));
     if forks {
         Refusal::Fork { place, origin, from, to }
     } else if view.consistency.0.is_empty() {

@@ -218,7 +218,9 @@ impl Standings {
     ) -> Result<(), Error> {
         let said: Vec<(&Url, &QualifiedName, OfSkill)> = documents
             .into_iter()
-            .map(|(registry, document, then)| (registry, &document.name, OfSkill::of(document, then)))
+            .map(|(registry, document, then)| {
+                (registry, &document.name, OfSkill::of(document, then))
+            })
             .collect();
         Self::change(home, |all| {
             for (registry, name, said) in said {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails the test")]
 #![expect(clippy::panic, reason = "an attack that succeeds fails the test")]
 
+mod bundles;
 mod checkpoints;
 mod documents;
 mod identities;

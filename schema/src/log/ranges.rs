@@ -149,7 +149,11 @@ impl TileHashes {
             if hashes.len() as u64 == TILE_WIDTH {
                 let above = self.subtree(TILE_HEIGHT * (u32::from(*level) + 1), *index)?;
                 if above != super::merkle::root_of(hashes) {
-                    return Err(TilesError::Other(Tile { level: *level, index: *index, width: 256 }));
+                    return Err(TilesError::Other(Tile {
+                        level: *level,
+                        index: *index,
+                        width: 256,
+                    }));
                 }
             }
         }

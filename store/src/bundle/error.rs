@@ -24,7 +24,10 @@ pub enum BundleError {
         entry: String,
     },
     /// A header is not the one that the index calls for.
-    #[error("the header of `{}` is not the one its index calls for ({field} differs)", escape(entry))]
+    #[error(
+        "the header of `{}` is not the one its index calls for ({field} differs)",
+        escape(entry)
+    )]
     Header {
         /// The entry, as the index names it.
         entry: String,

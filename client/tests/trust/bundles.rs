@@ -1,0 +1,253 @@
+//! Bundles of logs that rotate, fork, are of earlier days, or of a registry that relays another's.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use skillpkg::bundle::{Carried, Request, make, verify};
+use skillpkg::install::install;
+use skillpkg::{Error, Kind, Settings};
+use skillpkg_schema::bundle::{BundleIndex, BundledFile};
+use skillpkg_schema::log::{Hash, Subject};
+use skillpkg_store::bundle::{BundleReader, BundleWriter};
+use tempfile::TempDir;
+
+use crate::log::{Log, now};
+use crate::machine::{Machine, Told};
+use crate::registry::Registry;
+
+const DAY: u64 = 24 * 60 * 60;
+
+/// Makes a bundle of what is named, on a machine of its own.
+async fn bundle(directory: &TempDir, registry: &Registry, name: &str, wanted: &[&str]) -> PathBuf {
+    let target = directory.path().join(name);
+    let request = Request {
+        references: wanted.iter().map(|text| (*text).to_owned()).collect(),
+        target: target.clone(),
+        ..Request::default()
+    };
+    let machine = Machine::new(registry);
+    make(&machine.settings, &request, &mut Told::default()).await.unwrap();
+    target
+}
+
+/// Installs from a bundle as a machine that has no network does.
+async fn from(machine: &Machine, bundle: &Path, wanted: &str) -> Result<Vec<String>, Error> {
+    let settings = machine.settings.clone().with_bundle(Carried::open(bundle)?, false);
+    let request = skillpkg::install::Request {
+        references: vec![wanted.to_owned()],
+        ..skillpkg::install::Request::default()
+    };
+    let mut told = Told::default();
+    install(&settings, &machine.options, &request, &mut told).await?;
+    Ok(told.0)
+}
+
+async fn code(machine: &Machine, bundle: &Path, wanted: &str) -> String {
+    match from(machine, bundle, wanted).await {
+        Ok(told) => panic!("`{wanted}` was installed: {told:?}"),
+        Err(error) => error.code,
+    }
+}
+
+/// A machine that knows the log from having asked the registry.
+async fn knowing(registry: &Registry) -> Machine {
+    let machine = Machine::new(registry);
+    machine.in_project("before").install("waitlist").await.unwrap();
+    machine
+}
+
+/// The same bundle with some of its files, written with care.
+fn without(bundle: &Path, target: &Path, drops: impl Fn(&str) -> bool) {
+    let mut reader = BundleReader::open(File::open(bundle).unwrap()).unwrap();
+    let index = reader.index().clone();
+    let files: BTreeMap<String, Vec<u8>> = index
+        .files
+        .iter()
+        .filter(|file| !drops(&file.path))
+        .map(|file| (file.path.clone(), reader.read(&file.path).unwrap()))
+        .collect();
+    let entries = files.iter().map(|(path, bytes)| BundledFile {
+        path: path.clone(),
+        sha256: Hash::of(bytes),
+        size: bytes.len() as u64,
+    });
+    let index = BundleIndex { files: entries.collect(), ..index };
+    let mut writer = BundleWriter::new(File::create(target).unwrap(), &index).unwrap();
+    for (path, bytes) in &files {
+        writer.add(path, bytes).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+#[tokio::test]
+async fn the_age_of_a_bundle_is_that_of_its_checkpoint() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::with_waitlist();
+    registry.change(|state| state.log.time = now() - 3 * DAY);
+    let bundle = bundle(&directory, &registry, "a", &["waitlist"]).await;
+    let mut machine = knowing(&registry).await;
+    from(&machine, &bundle, "waitlist").await.unwrap();
+    machine.rule("maximum-checkpoint-age = \"2d\"\n");
+    assert_eq!(code(&machine.in_project("two"), &bundle, "waitlist").await, "checkpoint_stale");
+}
+
+#[tokio::test]
+async fn a_log_that_has_other_keys_since_is_followed_and_its_earlier_days_are_known() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::with_waitlist();
+    let first = bundle(&directory, &registry, "first", &["waitlist"]).await;
+    let machine = knowing(&registry).await;
+    registry.change(|state| state.log.take_other_keys());
+    registry.publish("other", "1.0.0");
+    let second = bundle(&directory, &registry, "second", &["other"]).await;
+    let told = from(&machine, &second, "other").await.unwrap();
+    assert!(told.iter().any(|line| line.contains("identity 2")), "{told:?}");
+    from(&machine, &first, "waitlist").await.unwrap();
+    assert!(machine.verify(true).await.unwrap().problems.is_empty());
+}
+
+#[tokio::test]
+async fn another_root_is_a_fork_at_the_same_size_and_at_a_greater_and_evidence_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::with_waitlist();
+    let other = registry.log();
+    registry.publish("other", "1.0.0");
+    let machine = knowing(&registry).await;
+    registry.change(|state| state.log = other);
+    for round in 0..2 {
+        registry.publish("waitlist", &format!("2.{round}.0"));
+        let name = format!("fork-{round}");
+        let fork = bundle(&directory, &registry, &name, &["waitlist"]).await;
+        assert_eq!(code(&machine, &fork, "waitlist").await, "checkpoint_fork");
+        assert_eq!(machine.evidence().len(), round + 1);
+        assert!(machine.is_clean());
+        let verified = verify(&machine.settings, &Carried::open(&fork).unwrap()).await.unwrap();
+        assert_eq!(verified.faults[0].error.code, "checkpoint_fork");
+    }
+}
+
+#[tokio::test]
+async fn a_bundle_without_the_tiles_of_what_is_known_is_told_apart_and_not_believed() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::with_waitlist();
+    let machine = knowing(&registry).await;
+    registry.publish("other", "1.0.0");
+    let whole = bundle(&directory, &registry, "whole", &["other"]).await;
+    let bare = directory.path().join("bare");
+    without(&whole, &bare, |path| path.starts_with("logs/"));
+    let error = from(&machine, &bare, "other").await.unwrap_err();
+    assert_eq!((error.code.as_str(), error.kind), ("bundle_apart", Kind::Refused));
+    assert!(error.hint.unwrap().contains("--since"));
+    assert_eq!(machine.evidence().len(), 1);
+    from(&machine, &whole, "other").await.unwrap();
+    // Who knows nothing yet needs no tiles; an earlier day is then not proven by anything.
+    let mut fresh = Machine::new(&registry);
+    let key = registry.log().keys()[0].to_string();
+    fresh.trust(&registry).log_key = Some(skillpkg::trust::LogKey::parse(&key).unwrap());
+    from(&fresh, &bare, "other").await.unwrap();
+    assert!(!fresh.log_directory().join("tree.json").exists());
+}
+
+#[tokio::test]
+async fn what_is_kept_of_a_tree_is_of_no_use_once_it_is_damaged() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::with_waitlist();
+    let first = bundle(&directory, &registry, "first", &["waitlist"]).await;
+    let machine = knowing(&registry).await;
+    registry.publish("other", "1.0.0");
+    let second = bundle(&directory, &registry, "second", &["other"]).await;
+    from(&machine, &second, "other").await.unwrap();
+    let tree = machine.log_directory().join("tree.json");
+    let text = std::fs::read_to_string(&tree).unwrap();
+    let at = text.find("tile/0").unwrap() + 20;
+    let changed = format!("{}{}{}", &text[..at], "AAAA", &text[at + 4..]);
+    std::fs::write(&tree, changed).unwrap();
+    assert_eq!(code(&machine, &first, "waitlist").await, "bundle_earlier");
+    std::fs::write(&tree, text).unwrap();
+    from(&machine, &first, "waitlist").await.unwrap();
+}
+
+#[tokio::test]
+async fn no_bundle_makes_a_known_log_that_of_another_registry() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::with_waitlist();
+    let bundle = bundle(&directory, &registry, "a", &["waitlist"]).await;
+    let mut reader = BundleReader::open(File::open(&bundle).unwrap()).unwrap();
+    let mut index = reader.index().clone();
+    index.registries[0].url = "https://skills.example.org".to_owned();
+    let target = directory.path().join("claimed");
+    let mut writer = BundleWriter::new(File::create(&target).unwrap(), &index).unwrap();
+    for file in &index.files {
+        writer.add(&file.path, &reader.read(&file.path).unwrap()).unwrap();
+    }
+    writer.finish().unwrap();
+    let mut machine = knowing(&registry).await;
+    machine.settings.registry = None;
+    assert_eq!(code(&machine, &target, "waitlist").await, "log_unknown");
+    let logs = skillpkg::trust::logs(&machine.settings).unwrap();
+    assert_eq!(logs[0].registries.len(), 1);
+}
+
+#[tokio::test]
+async fn a_registry_that_relays_another_log_is_bundled_with_both() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::with_waitlist();
+    let mut relayed = Log::new("skillpkg/upstream");
+    let packed = crate::log::pack("other", "1.0.0", &relayed.author);
+    relayed.publish(&packed);
+    registry.change(|state| {
+        state.keep(&packed);
+        state.relayed = Some(relayed);
+    });
+    // The tests' registry has the tiles of its own log alone: nothing is written of another.
+    let request = Request {
+        references: vec!["other".to_owned()],
+        target: directory.path().join("a"),
+        ..Request::default()
+    };
+    let machine = Machine::new(&registry);
+    let made = make(&machine.settings, &request, &mut Told::default()).await;
+    let error = made.unwrap_err();
+    assert!(matches!(error.code.as_str(), "bundle_tiles" | "log_tiles_missing"), "{error}");
+    assert!(!request.target.exists());
+}
+
+#[tokio::test]
+async fn nothing_is_bundled_that_does_not_hold() {
+    let directory = tempfile::tempdir().unwrap();
+    let refused = async |registry: &Registry| {
+        let target = directory.path().join("a");
+        let references = vec!["waitlist".to_owned()];
+        let request = Request { references, target: target.clone(), ..Request::default() };
+        let settings: Settings = Machine::new(registry).settings;
+        let error = make(&settings, &request, &mut Told::default()).await.unwrap_err();
+        assert!(!target.exists());
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left");
+        error.code
+    };
+    let registry = Registry::with_waitlist();
+    registry.lie_in_index(|index| index.views[0].checkpoint = "nothing".to_owned());
+    assert_eq!(refused(&registry).await, "checkpoint_unsigned");
+    let registry = Registry::with_waitlist();
+    registry.lie_in_proofs(|answer| answer.records.clear());
+    assert_eq!(refused(&registry).await, "inclusion_missing");
+    let registry = Registry::with_waitlist();
+    registry.change(|state| {
+        for bytes in state.archives.values_mut() {
+            bytes[100] ^= 1;
+        }
+    });
+    assert_eq!(refused(&registry).await, "digest_mismatch");
+    let registry = Registry::with_waitlist();
+    registry.change(|state| state.is_silent = true);
+    assert_eq!(refused(&registry).await, "log_missing");
+    let registry = Registry::with_waitlist();
+    let log = registry.log();
+    let key = log.author.public().id();
+    registry.change(|state| {
+        let subject = Subject::KeyRevoked { account: "ada".to_owned(), key, reason: None };
+        state.log.append(subject, false);
+    });
+    assert_ne!(refused(&registry).await, "", "a log whose last leaf lists no documents");
+}
