@@ -272,3 +272,49 @@ fn taken(documents: Vec<Found>, answers: &[Arc<Indexed>]) -> Result<Vec<Taken>, 
     let all: Option<Vec<Taken>> = documents.into_iter().map(with_bytes).collect();
     all.ok_or_else(crate::parallel::ended_early)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use skillpkg_schema::log::{leaf_hash, root_of};
+
+    /// The hash of a node of a tree, level and index, out of its leaves.
+    fn tile_bytes(leaves: &[Hash], tile: Tile) -> Vec<u8> {
+        let leaves_each = 1_usize << (8 * u32::from(tile.level));
+        let first = usize::try_from(tile.index).unwrap() * 256 * leaves_each;
+        let hashes = leaves[first..].chunks(leaves_each).take(usize::from(tile.width));
+        hashes.flat_map(|leaves| *root_of(leaves).as_bytes()).collect()
+    }
+
+    #[test]
+    fn the_tiles_of_a_bundle_prove_the_last_days_and_those_that_were_named() {
+        let leaves: Vec<Hash> =
+            (0..40_000_u32).map(|leaf| leaf_hash(&leaf.to_be_bytes())).collect();
+        let size = leaves.len() as u64;
+        let mut tiles = TileHashes::default();
+        let wanted = wanted(size, &BTreeSet::from([5, 1_000]));
+        assert!(wanted.len() < 2 * 64 + 10, "{}", wanted.len());
+        for tile in wanted {
+            tiles.insert(tile, &tile_bytes(&leaves, tile)).unwrap();
+        }
+        let root = root_of(&leaves);
+        tiles.check(size, &root).unwrap();
+        assert!(tiles.check(size, &root_of(&leaves[1..])).is_err());
+        let proven = |from: u64| {
+            let ranges = consistency_ranges(from, size).unwrap();
+            let proof = proof_of(&ranges, &tiles).ok()?;
+            let earlier = tiles.hash(tree_range(from)?).ok()?;
+            assert_eq!(earlier, root_of(&leaves[..usize::try_from(from).unwrap()]));
+            verify_consistency(from, &earlier, size, &root, &proof).ok()
+        };
+        for from in [5, 1_000, 24_001, 30_000, 39_936, 39_999, 40_000] {
+            assert!(proven(from).is_some(), "{from}");
+        }
+        assert!(proven(3_000).is_none());
+        let first = Tile::in_tree(0, 150, size).unwrap();
+        let mut changed = tile_bytes(&leaves, first);
+        changed[7] ^= 1;
+        tiles.insert(first, &changed).unwrap();
+        assert!(tiles.check(size, &root).is_err());
+    }
+}

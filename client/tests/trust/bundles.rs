@@ -8,7 +8,8 @@ use skillpkg::bundle::{Carried, Request, make, verify};
 use skillpkg::install::install;
 use skillpkg::{Error, Kind, Settings};
 use skillpkg_schema::bundle::{BundleIndex, BundledFile};
-use skillpkg_schema::log::{Hash, Subject};
+use skillpkg_schema::log::{Hash, Subject, sign_identity};
+use skillpkg_schema::signature::SigningKey;
 use skillpkg_store::bundle::{BundleReader, BundleWriter};
 use tempfile::TempDir;
 
@@ -95,10 +96,18 @@ async fn the_age_of_a_bundle_is_that_of_its_checkpoint() {
 #[tokio::test]
 async fn a_log_that_has_other_keys_since_is_followed_and_its_earlier_days_are_known() {
     let directory = tempfile::tempdir().unwrap();
-    let registry = Registry::with_waitlist();
+    let keys: Vec<SigningKey> = (0..2).map(|_| SigningKey::generate().unwrap()).collect();
+    let log = Log::with_rotation("skillpkg/test", vec![keys[0].clone()], 1);
+    let registry = Registry::start(log);
+    registry.publish("waitlist", "1.0.0");
     let first = bundle(&directory, &registry, "first", &["waitlist"]).await;
     let machine = knowing(&registry).await;
-    registry.change(|state| state.log.take_other_keys());
+    registry.change(|state| {
+        state.log.take_other_keys();
+        state.log.rotation = vec![keys[1].clone()];
+        let identity = state.log.identity(2, 1);
+        state.log.identities.push(sign_identity(&identity, &keys));
+    });
     registry.publish("other", "1.0.0");
     let second = bundle(&directory, &registry, "second", &["other"]).await;
     let told = from(&machine, &second, "other").await.unwrap();
