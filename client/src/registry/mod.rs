@@ -105,10 +105,7 @@ impl Registry {
 
     /// Who answers, as messages show it: its URL, or the bundle that stands in for it.
     pub(crate) fn place(&self) -> String {
-        match &self.shelf {
-            Some(shelf) => shelf.shown(),
-            None => self.transport.shown(),
-        }
+        self.shelf.as_ref().map_or_else(|| self.transport.shown(), Shelf::shown)
     }
 
     /// Whether it is spoken to with a token.

@@ -44,7 +44,7 @@ fn refused(bytes: &[u8]) -> (&'static str, Option<String>) {
     }
 }
 
-fn files() -> Vec<(String, Vec<u8>)> {
+fn files() -> Files {
     let mut reader = open(GOLDEN).unwrap();
     let paths: Vec<String> = reader.index().files.iter().map(|file| file.path.clone()).collect();
     paths.into_iter().map(|path| (path.clone(), reader.read(&path).unwrap())).collect()
@@ -73,8 +73,11 @@ fn entry(path: &str, bytes: &[u8]) -> Vec<u8> {
     entry
 }
 
+/// The files of a bundle, by their paths.
+type Files = Vec<(String, Vec<u8>)>;
+
 /// The golden bundle with another index and other files, every digest and header right.
-fn changed(change: impl FnOnce(&mut Value, &mut Vec<(String, Vec<u8>)>)) -> Vec<u8> {
+fn changed(change: impl FnOnce(&mut Value, &mut Files)) -> Vec<u8> {
     let mut files = files();
     let mut index = serde_json::to_value(open(GOLDEN).unwrap().index()).unwrap();
     change(&mut index, &mut files);
@@ -168,7 +171,7 @@ fn what_is_changed_in_the_stream_is_refused_with_its_code_and_entry() {
 
 #[test]
 fn an_index_that_contradicts_itself_is_refused_with_its_code() {
-    let code = |change: fn(&mut Value, &mut Vec<(String, Vec<u8>)>)| refused(&changed(change)).0;
+    let code = |change: fn(&mut Value, &mut Files)| refused(&changed(change)).0;
     assert!(open(&changed(|_, _| {})).is_ok());
     assert_eq!(code(|index, _| index["schema"] = json!("skillpkg.bundle/2")), "format_too_new");
     assert_eq!(code(|index, _| index["more"] = json!(1)), "bundle_index");

@@ -171,9 +171,12 @@ fn a_changed_bundle_installs_nothing() {
     }
 }
 
+/// What a test makes of an index, and of the files of a bundle by their paths.
+type Change<'c> = &'c dyn Fn(&mut Value, &mut Vec<(String, Vec<u8>)>);
+
 /// A bundle whose index a test changes, written anew with every digest right: the work of somebody
 /// who knows the format.
-fn forged(file: &str, target: &Path, change: impl Fn(&mut Value, &mut Vec<(String, Vec<u8>)>)) {
+fn forged(file: &str, target: &Path, change: Change<'_>) {
     use skillpkg_schema::bundle::{BundleIndex, BundledFile};
     use skillpkg_schema::log::Hash;
     use skillpkg_store::bundle::{BundleReader, BundleWriter};
@@ -212,7 +215,7 @@ fn a_bundle_forged_with_care_is_refused_by_what_the_log_proves() {
     let file = bundle(&context, &here, "a.bundle", &["waitlist@=1.0.0", "other"]);
     let there = told_of(&context, "there", &fingerprint(&here));
     let target = context.path("forged.bundle");
-    let code = |change: &dyn Fn(&mut Value, &mut Vec<(String, Vec<u8>)>)| {
+    let code = |change: Change<'_>| {
         forged(&file, &target, change);
         let path = target.to_str().unwrap();
         let wanted = ["install", "--bundle", path, "waitlist@=1.0.0", "other", "-y", "--json"];
