@@ -34,7 +34,9 @@ pub enum LogError {
     )]
     OtherTile(String),
     /// A tile that must be there is not.
-    #[error("`{0}` of the log is missing or cut short")]
+    #[error(
+        "`{0}` of the log is missing or cut short; do the objects belong to this data directory?"
+    )]
     MissingTile(String),
     /// A leaf is outside the log.
     #[error("leaf {0} is outside the log")]

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, RwLock};
 
+use futures_util::TryStreamExt as _;
 use skillpkg_schema::log::{Checkpoint, Record, Sealed, Subject, empty_heads, empty_root};
 use skillpkg_schema::wire::{Hashes, Proven};
 use tokio::sync::Notify;
@@ -10,7 +11,8 @@ use tokio::sync::Notify;
 use super::sequencer::CHECKPOINT;
 use super::settle::read_tree;
 use super::{
-    Buckets, Counters, Keyring, Log, LogError, Moment, Progress, Sequencer, TileStore, files,
+    Buckets, Counters, Keyring, Log, LogError, Moment, PREFIX, Progress, Sequencer, TileStore,
+    files,
 };
 use crate::data::Data;
 use crate::documents::{self, DocumentCache};
@@ -145,6 +147,29 @@ pub(super) fn signed(directory: &Path, keyring: &Keyring) -> Result<Option<Check
     let chain = keyring.chain();
     let verified = Checkpoint::verify(&bytes, chain.origin(), &chain.keys_of_all(), &[])?;
     Ok(Some(verified.checkpoint))
+}
+
+/// Whether the tiles beside the objects are of this log: that they lead to the newest checkpoint, or
+/// that there are none of either.
+pub async fn tiles_are_its_own(data: &Data) -> Result<bool, LogError> {
+    // A tile that is read while the log grows may have made place for a longer one.
+    for _ in 0..3 {
+        let directory = data.log();
+        let checkpoint = match Keyring::open(&directory)? {
+            Some(keyring) => signed(&directory, &keyring)?,
+            None => None,
+        };
+        let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.size > 0) else {
+            let any = data.blobs.list(&object_store::path::Path::from(PREFIX)).try_next().await?;
+            return Ok(any.is_none());
+        };
+        match TileStore::new(data.blobs.clone()).edge(checkpoint.size).await {
+            Ok(edge) => return Ok(edge.root() == checkpoint.root),
+            Err(LogError::MissingTile(_)) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
 }
 
 fn empty(origin: String) -> Checkpoint {

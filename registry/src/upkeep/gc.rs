@@ -16,7 +16,7 @@ use super::UpkeepError;
 use crate::blobs::{Blobs, BlobsError, Kind, STAGING};
 use crate::data::Data;
 use crate::database::Write;
-use crate::log::{PREFIX, TileStore};
+use crate::log::{self, PREFIX, TileStore};
 
 /// The least age of what the put of a tile has left.
 const TILE_AGE: Duration = Duration::from_hours(1);
@@ -47,6 +47,10 @@ pub async fn remove_orphans(
     age: Duration,
     dry_run: bool,
 ) -> Result<Removal, UpkeepError> {
+    // Files lie beside their database; a bucket is wherever somebody says that it is.
+    if !data.blobs.are_files() && !log::tiles_are_its_own(data).await? {
+        return Err(UpkeepError::OthersObjects);
+    }
     let mut removal = Removal::default();
     for prefix in Kind::ALL.map(Kind::prefix).into_iter().chain([STAGING]) {
         let mut objects = data.blobs.list(&Path::from(prefix)).try_chunks(AT_ONCE);

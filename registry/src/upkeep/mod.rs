@@ -20,6 +20,12 @@ pub enum UpkeepError {
     /// The blob storage.
     #[error("the blob storage failed: {0}")]
     Blobs(#[from] BlobsError),
+    /// The objects are another registry's.
+    #[error(
+        "the log beside the objects is not this registry's: `gc` would remove what another one needs, \
+         and removes nothing; correct `--blobs` or `--data`"
+    )]
+    OthersObjects,
     /// The log.
     #[error("the log: {0}")]
     Log(#[from] LogError),

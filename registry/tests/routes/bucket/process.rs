@@ -173,6 +173,33 @@ fn run_with(data: &Path, blobs: &str, arguments: &[&str]) -> serde_json::Value {
 }
 
 #[tokio::test]
+async fn nothing_is_removed_from_the_bucket_of_another_registry() {
+    let Some(server) = S3Server::start("nothing_is_removed_from_the_bucket") else { return };
+    server.bucket("skills");
+    let blobs = |prefix| format!("s3://skills/{prefix}?endpoint=http://{}", server.address);
+    let directories = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    for (directory, prefix) in directories.iter().zip(["one", "other"]) {
+        let serving = Serving::of(&mut serve(directory.path(), &blobs(prefix)));
+        let ana = author(directory.path(), "ana");
+        let packed = Skill::new("waitlist", "1.0.0").pack(&ana);
+        assert_eq!(publish(&serving, &ana, &packed).await.status(), 201);
+        serving.kill();
+    }
+    author(directories[2].path(), "ana");
+    let gc = ["gc", "--older-than", "0", "--json"];
+    // One that has published elsewhere, and one that has published nothing.
+    for directory in &directories[1..] {
+        let output = at(directory.path(), &blobs("one"), &gc).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains("not this registry's"), "{told}");
+    }
+    assert_eq!(run(directories[0].path(), &blobs("one"), "verify")["ok"], true);
+    let removal = run_with(directories[0].path(), &blobs("one"), &gc[..3]);
+    assert_eq!(removal["removed"], 0, "{removal}");
+}
+
+#[tokio::test]
 async fn no_log_holds_what_opens_the_bucket() {
     let Some(server) = S3Server::start("no_log_holds_what_opens_the_bucket") else { return };
     server.bucket("skills");
