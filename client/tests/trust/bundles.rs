@@ -199,7 +199,7 @@ async fn no_bundle_makes_a_known_log_that_of_another_registry() {
 }
 
 #[tokio::test]
-async fn a_registry_that_relays_another_log_is_bundled_with_both() {
+async fn tiles_of_another_log_than_is_shown_keep_a_bundle_from_being_made() {
     let directory = tempfile::tempdir().unwrap();
     let registry = Registry::with_waitlist();
     let mut relayed = Log::new("skillpkg/upstream");

@@ -314,6 +314,16 @@ fn a_bundle_that_a_mirror_gave_is_as_good_as_one_of_the_registry() {
     isolated(&there, &["install", "--bundle", file.to_str().unwrap(), "-y"]).succeeded();
     assert!(there.read("skillpkg.lock").contains(&upstream));
     isolated(&there, &["verify", "--offline"]).succeeded();
+    // Where the mirror is the registry that is configured, the log is that which it relays.
+    let of_mirror = |name| Machine { registry: Some(mirror.url()), ..context.machine(name) };
+    let file = bundle(&context, &of_mirror("by-mirror"), "b.bundle", &["waitlist"]);
+    let reader = of_mirror("of-mirror");
+    let logs = reader.json(&["inspect", &file])["registries"][0]["logs"].clone();
+    assert_eq!((&logs[0]["relayed"], &logs[0]["fingerprint"]), (&json!(true), &json!(print)));
+    let trusting = ["install", "--bundle", &file, "--trust-on-first-use", "-y"];
+    assert!(isolated(&reader, &trusting).succeeded().stderr.contains(&print));
+    assert!(reader.read("skillpkg.lock").contains(&mirror.url()));
+    isolated(&reader, &["verify", "--offline"]).succeeded();
 }
 
 #[test]
