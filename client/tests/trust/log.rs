@@ -159,7 +159,7 @@ impl Log {
         self.signers().iter().map(|signer| signer.key().clone()).collect()
     }
 
-    fn signers(&self) -> [NoteSigner; 2] {
+    pub(crate) fn signers(&self) -> [NoteSigner; 2] {
         let of = |kind, key: &SigningKey| NoteSigner::new(&self.origin, kind, key.clone()).unwrap();
         [of(SignatureKind::Ed25519, &self.signing), of(SignatureKind::Cosignature, &self.cosigning)]
     }
