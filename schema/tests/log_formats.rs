@@ -8,6 +8,8 @@ mod round_trip;
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -308,6 +310,26 @@ fn proofs_in_files_are_read_as_they_are_written_and_no_other_way() {
     assert_eq!((read.extra.as_ref(), read.to_string()), (None, plain));
     for proof in vector::<Vec<String>>("/proofs/refused") {
         assert!(TlogProof::from_bytes(proof.as_bytes()).is_err(), "{proof:?}");
+    }
+}
+
+#[test]
+fn a_note_with_a_control_character_is_none_though_its_key_signed_it() {
+    let signing = SigningKey::generate().unwrap();
+    let key = NoteKey::new("log.test", SignatureKind::Ed25519, signing.public()).unwrap();
+    let root = STANDARD.encode([7; 32]);
+    for (text, is_note) in [
+        (format!("log.test\n1\n{root}\n"), true),
+        (format!("log.test\r\n1\r\n{root}\r\n"), false),
+        (format!("log.test\n1\n{root}\nmore\u{1b}[2J\n"), false),
+        (format!("log.test\n1\n{root}\nmore\0\n"), false),
+    ] {
+        let signature = [&key.id().to_be_bytes()[..], &signing.sign(text.as_bytes())].concat();
+        let note = format!("{text}\n\u{2014} log.test {}\n", STANDARD.encode(signature));
+        let read = Note::from_bytes(note.as_bytes());
+        assert_eq!(read.is_ok(), is_note, "{text:?}");
+        let verified = read.map(|note| note.verified_by(std::slice::from_ref(&key)).unwrap().len());
+        assert_eq!(verified.ok(), is_note.then_some(1), "{text:?}");
     }
 }
 

@@ -115,8 +115,11 @@ async fn an_endless_answer_is_cut_at_its_limit() {
     let mut pieces = vec![format!("{head}transfer-encoding: chunked\r\n\r\n").into_bytes()];
     pieces.extend(vec![piece; 9]);
     let endless = Answer { pieces, pause: Duration::ZERO };
+    // One that only says that it is too long is not waited for.
+    let just_over =
+        Answer::raw(format!("{head}content-length: {}\r\n\r\n", MAX_ANSWER_BYTES + 1));
     let digest = Sha256Digest::of(b"content").address();
-    for answer in [announced, endless] {
+    for answer in [announced, just_over, endless] {
         let server = Server::start(vec![answer]).await;
         let asked = registry(&server);
         let names = ["waitlist".parse().unwrap()];
