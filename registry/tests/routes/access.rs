@@ -499,6 +499,11 @@ async fn a_token_in_a_cookie_or_a_query_is_none() {
     let request = registry.request(Method::GET, "/v1/skills/secret/plan", None);
     let in_cookie = request.header("cookie", format!("token={token}")).send().await.unwrap();
     assert_eq!(in_cookie.status(), 404);
+    for scheme in ["Token", "Basic", "Digest", "Bearer,"] {
+        let request = registry.request(Method::GET, "/v1/skills/secret/plan", None);
+        let request = request.header("authorization", format!("{scheme} {token}"));
+        assert_eq!(request.send().await.unwrap().status(), 401, "{scheme}");
+    }
     let twice = registry.request(Method::GET, "/v1/skills/secret/plan", Some(token));
     let twice = twice.bearer_auth("skp_other").send().await.unwrap();
     assert_eq!(twice.status(), 401);

@@ -14,7 +14,7 @@ struct House {
     public: String,
     /// What the public registry was asked.
     asked: Arc<Mutex<Vec<String>>>,
-    _public: skillpkg_tests::Registry,
+    stranger: skillpkg_tests::Registry,
 }
 
 impl House {
@@ -35,7 +35,7 @@ impl House {
         });
         let mut machine = context.machine("reader");
         machine.registry = None;
-        let house = Self { context, machine, public, asked, _public: registry };
+        let house = Self { context, machine, public, asked, stranger: registry };
         let corp = house.context.registry.url();
         house.bind(&corp);
         let token = ada.token.unwrap();
@@ -141,7 +141,12 @@ fn a_bound_name_whose_registry_fails_or_is_gone_is_asked_for_nowhere_else() {
 #[test]
 fn no_file_of_a_project_binds_a_scope_otherwise_than_the_user_did() {
     let house = House::new();
-    let (machine, public) = (&house.machine, &house.public);
+    let machine = &house.machine;
+    // The stranger's registry under a URL that no configuration names.
+    let noted = Arc::clone(&house.asked);
+    let public = &relay(&house.stranger.url(), move |request, _| {
+        noted.lock().unwrap().push(request.to_owned());
+    });
     machine.run(&["install", "acme/plan", "-y"]).succeeded();
     let (lock, corp) = (machine.read("skillpkg.lock"), house.context.registry.url());
     let skills = "[skills]\n\"acme/plan\" = \"*\"\n";

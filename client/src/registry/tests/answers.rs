@@ -116,8 +116,7 @@ async fn an_endless_answer_is_cut_at_its_limit() {
     pieces.extend(vec![piece; 9]);
     let endless = Answer { pieces, pause: Duration::ZERO };
     // One that only says that it is too long is not waited for.
-    let just_over =
-        Answer::raw(format!("{head}content-length: {}\r\n\r\n", MAX_ANSWER_BYTES + 1));
+    let just_over = Answer::raw(format!("{head}content-length: {}\r\n\r\n", MAX_ANSWER_BYTES + 1));
     let digest = Sha256Digest::of(b"content").address();
     for answer in [announced, just_over, endless] {
         let server = Server::start(vec![answer]).await;
