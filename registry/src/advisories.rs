@@ -7,7 +7,7 @@ use serde::Serialize;
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::diagnostic::{escape, is_unprintable};
 use skillpkg_schema::wire::{Advisory, Effect, NewAdvisory};
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
 use crate::clock;
 use crate::database::{Database, Write};
@@ -26,10 +26,10 @@ const MAX_ADVISORIES: i64 = 1_000;
 type Row = (String, String, String, String, String, Option<i64>);
 
 /// The advisories of a skill that are not withdrawn, oldest first.
-pub async fn of_skill(read: &mut SqliteConnection, skill: i64) -> Answer<Vec<Advisory>> {
+pub async fn of_skill(read: &mut AnyConnection, skill: i64) -> Answer<Vec<Advisory>> {
     let rows: Vec<Row> = sqlx::query_as(
         "SELECT id, versions, effect, summary, published, log_index FROM advisories
-         WHERE skill_id = $1 AND withdrawn IS NULL ORDER BY rowid",
+         WHERE skill_id = $1 AND withdrawn IS NULL ORDER BY substr(id, 1, 8), length(id), id",
     )
     .bind(skill)
     .fetch_all(read)
@@ -170,7 +170,7 @@ pub async fn list(database: &Database) -> Result<Vec<Listed>, ChangeError> {
     let rows: Vec<ListedRow> = sqlx::query_as(
         "SELECT s.name, k.name, d.withdrawn, d.id, d.versions, d.effect, d.summary,
              d.published, d.log_index FROM advisories d JOIN skills k ON k.id = d.skill_id
-             JOIN scopes s ON s.id = k.scope_id ORDER BY d.rowid",
+             JOIN scopes s ON s.id = k.scope_id ORDER BY substr(d.id, 1, 8), length(d.id), d.id",
     )
     .fetch_all(database.readers())
     .await?;

@@ -10,7 +10,7 @@ use skillpkg_schema::{Algorithm, ContentAddress, Sha256Digest};
 
 use crate::auth::Caller;
 use crate::blobs::{Blobs, Kind};
-use crate::database::Database;
+use crate::database::{Database, Truth};
 use crate::documents::stored;
 use crate::metrics;
 use crate::problem::{Answer, Refusal};
@@ -78,12 +78,12 @@ impl Contents {
         if let Some(located) = self.public.get(&(kind, *address)) {
             return Ok(Some(located));
         }
-        let row: Option<(String, i64, bool, bool)> = sqlx::query_as(query(kind, address))
+        let row: Option<(String, i64, Truth, Truth)> = sqlx::query_as(query(kind, address))
             .bind(address.hex())
             .bind(caller.reader())
             .fetch_optional(self.database.readers())
             .await?;
-        let Some((digest, size, public, member)) = row else { return Ok(None) };
+        let Some((digest, size, Truth(public), Truth(member))) = row else { return Ok(None) };
         if !public && !member {
             return Ok(None);
         }

@@ -1,4 +1,4 @@
-//! The data directory: a database, blobs, a place for what is being received, and two locks.
+//! The data directory: a database, where it is not on a server, blobs, a place for what is being received, and two locks.
 
 use std::env;
 use std::fmt;
@@ -9,8 +9,16 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 use crate::blobs::{Blobs, BlobsError};
-use crate::database::{Database, DatabaseError};
+use crate::database::{Database, DatabaseError, Place, Server};
 use crate::log::{self, LogError};
+use crate::words;
+
+/// The file of the database, in the data directory.
+const DATABASE: &str = "registry.db";
+/// The file that says that the database is on a server: its log's keys go with that one alone.
+const SERVER: &str = "database-server";
+/// How the database in the directory is told.
+const FILE: &str = "the database in it";
 
 /// Why a data directory is not used.
 #[derive(Debug, thiserror::Error)]
@@ -29,18 +37,26 @@ pub enum DataError {
     /// The database.
     #[error(transparent)]
     Database(#[from] DatabaseError),
+    /// What search finds skills by could not be made.
+    #[error("the words of the skills could not be made anew: {0}")]
+    Words(#[source] sqlx::Error),
     /// What was there before there was a log could not be appended to it.
     #[error("the log could not be begun: {0}")]
     Log(#[from] LogError),
-    /// A database server or an object store of a kind that this program cannot use.
+    /// The database of a server has none.
     #[error(
-        "{what} at `{place}` cannot be used: this program keeps it in the data directory alone; leave the option out"
+        "`{0}` holds no registry; is this the database that is meant? `serve` makes a registry in it"
     )]
-    Unsupported {
-        /// What would be kept there.
-        what: &'static str,
-        /// Where, without a password.
-        place: String,
+    Empty(String),
+    /// The directory goes with another database.
+    #[error("`{}` goes with {found}, and {asked} is asked for: {}", .path.display(), instead(found))]
+    Elsewhere {
+        /// The directory.
+        path: PathBuf,
+        /// The database that it goes with.
+        found: String,
+        /// The one that was asked for.
+        asked: String,
     },
     /// A bucket.
     #[error(transparent)]
@@ -65,6 +81,14 @@ pub enum DataError {
 
 fn by(process: Option<&str>) -> String {
     process.map_or_else(String::new, |process| format!(" by process {process}"))
+}
+
+fn instead(found: &str) -> &'static str {
+    if found == FILE {
+        "give another directory, or leave `--database` out"
+    } else {
+        "give that one with `--database`, or another directory"
+    }
 }
 
 /// Who may: a command that an operator runs as another account than the service is the usual cause.
@@ -111,12 +135,23 @@ impl Places {
         Blobs::local(&path).map_err(|source| DataError::Blobs { path, source })
     }
 
-    /// Refuses what is not there to be used.
-    fn supported(&self) -> Result<(), DataError> {
-        if let Some(url) = &self.database {
-            return Err(DataError::Unsupported { what: "the database", place: told(url) });
+    /// Where the database is; refused where the directory goes with another.
+    fn database(&self) -> Result<Place, DataError> {
+        let (file, server) = (self.root.join(DATABASE), self.root.join(SERVER));
+        let elsewhere = |found: String, asked: String| {
+            Err(DataError::Elsewhere { path: self.root.clone(), found, asked })
+        };
+        let Some(url) = &self.database else {
+            return match fs::read_to_string(server) {
+                Ok(found) => elsewhere(format!("`{}`", found.trim()), FILE.to_owned()),
+                Err(_) => Ok(Place::File(file)),
+            };
+        };
+        let asked = Server::new(url).map_err(DatabaseError::Url)?;
+        if file.exists() {
+            return elsewhere(FILE.to_owned(), format!("`{asked}`"));
         }
-        Ok(())
+        Ok(Place::Server(asked))
     }
 }
 
@@ -155,7 +190,6 @@ impl Data {
     pub async fn open_or_create(places: impl Into<Places>) -> Result<Self, DataError> {
         let places = places.into();
         let root = places.root.as_path();
-        places.supported()?;
         let failed = |source| DataError::Io { path: root.to_owned(), source };
         create_private(root).map_err(failed)?;
         let objects = places.blobs.is_none().then_some("objects");
@@ -168,8 +202,15 @@ impl Data {
         migrating
             .lock()
             .map_err(|source| DataError::Io { path: root.join("migrate.lock"), source })?;
-        let database = Database::open(&root.join("registry.db")).await?;
+        let place = places.database()?;
+        let database = Database::open(&place).await?;
+        if let Place::Server(server) = &place {
+            let path = root.join(SERVER);
+            fs::write(&path, format!("{server}\n"))
+                .map_err(|source| DataError::Io { path, source })?;
+        }
         log::complete(&database).await?;
+        words::complete(&database).await.map_err(DataError::Words)?;
         drop(migrating);
         Ok(Self { database, blobs, root })
     }
@@ -177,9 +218,20 @@ impl Data {
     /// Opens a directory that is there.
     pub async fn open(places: impl Into<Places>) -> Result<Self, DataError> {
         let places = places.into();
-        places.supported()?;
-        match fs::metadata(places.root.join("registry.db")) {
-            Ok(database) if database.is_file() => Self::open_or_create(places).await,
+        let place = places.database()?;
+        let marker = match &place {
+            Place::File(path) => path.clone(),
+            Place::Server(_) => places.root.join(SERVER),
+        };
+        match fs::metadata(marker) {
+            Ok(marker) if marker.is_file() => {
+                if let Place::Server(server) = &place
+                    && !server.holds_registry().await?
+                {
+                    return Err(DataError::Empty(server.to_string()));
+                }
+                Self::open_or_create(places).await
+            }
             // Somebody else's registry is not one that is missing.
             Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
                 Err(DataError::Io { path: places.root, source })
@@ -192,7 +244,6 @@ impl Data {
     /// first start. Answers whether it was made. A directory with other things in it is refused.
     pub async fn open_or_start(places: impl Into<Places>) -> Result<(Self, bool), DataError> {
         let places = places.into();
-        places.supported()?;
         let is_new = match fs::read_dir(&places.root) {
             Ok(mut entries) => entries.next().is_none(),
             Err(error) => error.kind() == io::ErrorKind::NotFound,

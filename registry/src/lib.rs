@@ -32,3 +32,4 @@ pub mod skills;
 pub mod state;
 pub mod upkeep;
 pub mod upstream;
+pub mod words;

@@ -251,6 +251,10 @@ impl IntoResponse for Refusal {
 
 impl From<sqlx::Error> for Refusal {
     fn from(error: sqlx::Error) -> Self {
+        if is_no_text(&error) {
+            // Nothing is called so: a file would have looked for it, and found nothing.
+            return Self::not_found();
+        }
         if is_busy(&error) {
             let detail = "the registry's database is busy; try again";
             return Self::unavailable(detail, 2).caused_by(&error);
@@ -259,17 +263,30 @@ impl From<sqlx::Error> for Refusal {
     }
 }
 
-/// `SQLITE_BUSY` and its kin, a full disk, and a pool without a free connection: all of them pass.
+/// Whether a server was asked about a text with a zero in it, which is none to it.
+fn is_no_text(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(sqlx::error::DatabaseError::code).as_deref() == Some("22021")
+}
+
+/// `SQLITE_BUSY` and its kin, a full disk, a pool without a free connection, and a server that is
+/// away, starting, stopping or out of something: all of them pass.
 fn is_busy(error: &sqlx::Error) -> bool {
     const BUSY: i32 = 5;
     const LOCKED: i32 = 6;
     const FULL: i32 = 13;
+    // Connections, resources, what the operator or the system does; a transaction that is to be begun
+    // again, a server that only reads for now, and waits that took too long.
+    const PASSING: [&str; 9] = ["08", "53", "57P", "58", "40", "25006", "25P03", "55P03", "57014"];
     match error {
-        sqlx::Error::PoolTimedOut => true,
-        sqlx::Error::Database(error) => error
-            .code()
-            .and_then(|code| code.parse::<i32>().ok())
-            .is_some_and(|code| [BUSY, LOCKED, FULL].contains(&(code & 0xff))),
+        sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) | sqlx::Error::Tls(_) => true,
+        sqlx::Error::Database(error) => error.code().is_some_and(|code| {
+            // A server's are five characters, a file's fewer digits.
+            if code.len() == 5 {
+                return PASSING.iter().any(|passing| code.starts_with(passing));
+            }
+            let code = code.parse::<i32>().ok();
+            code.is_some_and(|code| [BUSY, LOCKED, FULL].contains(&(code & 0xff)))
+        }),
         _ => false,
     }
 }

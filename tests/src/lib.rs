@@ -15,6 +15,7 @@
 mod binaries;
 mod machine;
 pub mod named_tests;
+pub mod postgres;
 mod registry;
 mod relay;
 mod skips;

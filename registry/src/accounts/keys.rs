@@ -2,19 +2,19 @@
 
 use skillpkg_schema::signature::{Envelope, KeyId, PublicKey};
 use skillpkg_schema::wire::Key;
-use sqlx::SqliteExecutor;
+use sqlx::any::AnyExecutor;
 
 use super::Actor;
 use crate::clock;
-use crate::database::Write;
+use crate::database::{Truth, Write};
 use crate::events::{self, Change};
 
 /// A key's id, the public key, when it was registered, whether it is proven, when it was revoked, why.
-type Row = (String, String, String, bool, Option<String>, Option<String>);
+type Row = (String, String, String, Truth, Option<String>, Option<String>);
 
 /// The keys of an account, in the order in which they were registered, revoked ones among them.
 pub async fn of_account(
-    executor: impl SqliteExecutor<'_>,
+    executor: impl AnyExecutor<'_>,
     account: i64,
 ) -> Result<Vec<Key>, sqlx::Error> {
     let rows: Vec<Row> = sqlx::query_as(
@@ -29,7 +29,7 @@ pub async fn of_account(
     .fetch_all(executor)
     .await?;
     rows.into_iter()
-        .map(|(id, pem, added, proven, revoked, reason)| {
+        .map(|(id, pem, added, Truth(proven), revoked, reason)| {
             let id = id.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
             Ok(Key { id, pem, added, proven, revoked, reason })
         })
@@ -72,7 +72,7 @@ pub async fn add(
 ) -> Result<Added, sqlx::Error> {
     let id = proven.key.id();
     let text = id.to_string();
-    let present: Option<(i64, String, String, bool, Option<String>)> = sqlx::query_as(
+    let present: Option<(i64, String, String, Truth, Option<String>)> = sqlx::query_as(
         "SELECT k.account_id, a.name, k.added, k.proof IS NOT NULL, k.revoked FROM keys k
          JOIN accounts a ON a.id = k.account_id WHERE k.id = $1",
     )
@@ -92,7 +92,7 @@ pub async fn add(
             .execute(&mut **write)
             .await?;
         }
-        Some((former, name, added, false, None)) if former != holder.id => {
+        Some((former, name, added, Truth(false), None)) if former != holder.id => {
             take_over(write, holder, proven, (former, &name, &added)).await?;
         }
         Some(_) => return Ok(Added::Taken),

@@ -6,14 +6,14 @@
 use skillpkg_schema::Scope;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::wire::{InvitedMember, Member, MemberInvitation, Members};
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
 use super::scopes::{self, Role};
 use super::{Account, AccountError, Actor};
 use crate::access::{self, Decision, Need};
 use crate::auth::Caller;
 use crate::clock;
-use crate::database::Write;
+use crate::database::{Truth, Write};
 use crate::documents::stored;
 use crate::events::{self, Change};
 use crate::problem::{Answer, Code, Refusal};
@@ -31,15 +31,15 @@ pub struct Found {
 /// The scope of this name, where it is there and the caller has what `need` asks; else the refusal,
 /// the same for a scope of others as for one that is not there.
 pub async fn find_for(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     caller: &Caller,
     need: Need,
     scope: &Scope,
 ) -> Answer<Found> {
     let account = caller.account()?.account_id;
     // One query whether it is there or not: the time of the answer must not tell.
-    let row: Option<(i64, bool, Option<String>)> = sqlx::query_as(
-        "SELECT s.id, s.private, m.role FROM scopes s
+    let row: Option<(i64, Truth, Option<String>)> = sqlx::query_as(
+        "SELECT s.id, s.private = TRUE, m.role FROM scopes s
          LEFT JOIN scope_members m ON m.scope_id = s.id AND m.account_id = $1
          WHERE s.name = $2 AND s.name <> '_'",
     )
@@ -47,7 +47,7 @@ pub async fn find_for(
     .bind(scope.as_str())
     .fetch_optional(connection)
     .await?;
-    let (id, private, role) = row.ok_or_else(Refusal::not_found)?;
+    let (id, Truth(private), role) = row.ok_or_else(Refusal::not_found)?;
     let role = role.as_deref().map(stored::<Role>).transpose()?;
     match access::decide_scope(need, caller, role) {
         Decision::Allowed => Ok(Found { id, private }),
@@ -68,7 +68,7 @@ pub async fn find_for(
 
 /// The members of a scope, and who is invited to be one.
 pub async fn of_scope(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     scope: &Scope,
     found: Found,
 ) -> Answer<Members> {
@@ -104,7 +104,7 @@ pub async fn of_scope(
 /// An invitation that holds: the scope's row and name, the role, who made it, until when.
 type Open = (i64, String, String, String, String);
 
-async fn open(connection: &mut SqliteConnection, account: i64) -> Result<Vec<Open>, sqlx::Error> {
+async fn open(connection: &mut AnyConnection, account: i64) -> Result<Vec<Open>, sqlx::Error> {
     sqlx::query_as(
         "SELECT i.scope_id, s.name, i.role, b.name, i.expires FROM member_invitations i
          JOIN scopes s ON s.id = i.scope_id JOIN accounts b ON b.id = i.inviter_id
@@ -120,7 +120,7 @@ async fn open(connection: &mut SqliteConnection, account: i64) -> Result<Vec<Ope
 
 /// The scopes that an account is invited to be a member of.
 pub async fn invitations_of(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     account: i64,
 ) -> Answer<Vec<MemberInvitation>> {
     let all = open(connection, account).await?;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use skillpkg_schema::SkillName;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::name::NameError;
-use sqlx::SqliteExecutor;
+use sqlx::any::AnyExecutor;
 
 use crate::clock;
 use crate::database::{Database, Write};
@@ -100,7 +100,7 @@ pub struct Account {
 
 /// The account of this name.
 pub async fn find(
-    executor: impl SqliteExecutor<'_>,
+    executor: impl AnyExecutor<'_>,
     name: &str,
 ) -> Result<Option<Account>, sqlx::Error> {
     let row: Option<(i64, String, String)> =

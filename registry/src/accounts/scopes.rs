@@ -6,11 +6,11 @@ use std::str::FromStr;
 use serde::Serialize;
 use skillpkg_schema::name::NameError;
 use skillpkg_schema::{QualifiedName, Scope};
-use sqlx::SqliteExecutor;
+use sqlx::any::AnyExecutor;
 
 use super::{Account, AccountError, known};
 use crate::clock;
-use crate::database::{Database, Write};
+use crate::database::{Database, Truth, Write};
 use crate::events::{self, Change};
 
 /// What a member of a scope may do there.
@@ -74,7 +74,7 @@ pub struct Membership {
 
 /// The memberships of an account, by scope.
 pub async fn of_account(
-    executor: impl SqliteExecutor<'_>,
+    executor: impl AnyExecutor<'_>,
     account: i64,
 ) -> Result<Vec<Membership>, sqlx::Error> {
     let rows: Vec<(String, String)> = sqlx::query_as(
@@ -115,15 +115,15 @@ pub struct Member {
 
 /// Every scope with its members, by name.
 pub async fn list(database: &Database) -> Result<Vec<Listed>, sqlx::Error> {
-    let rows: Vec<(String, bool, Option<String>, Option<String>)> = sqlx::query_as(
-        "SELECT s.name, s.private, a.name, m.role FROM scopes s
+    let rows: Vec<(String, Truth, Option<String>, Option<String>)> = sqlx::query_as(
+        "SELECT s.name, s.private = TRUE, a.name, m.role FROM scopes s
          LEFT JOIN scope_members m ON m.scope_id = s.id LEFT JOIN accounts a ON a.id = m.account_id
          WHERE s.name <> '_' ORDER BY s.name, a.name",
     )
     .fetch_all(database.readers())
     .await?;
     let mut scopes: Vec<Listed> = Vec::new();
-    for (name, private, account, role) in rows {
+    for (name, Truth(private), account, role) in rows {
         if scopes.last().is_none_or(|scope| scope.name != name) {
             scopes.push(Listed { name, private, members: Vec::new() });
         }

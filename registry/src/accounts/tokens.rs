@@ -2,7 +2,7 @@
 
 use skillpkg_schema::Sha256Digest;
 use skillpkg_schema::wire::{MintedToken, Token};
-use sqlx::SqliteExecutor;
+use sqlx::any::AnyExecutor;
 
 use super::{AccountError, known};
 use crate::clock;
@@ -115,7 +115,7 @@ type Row = (String, String, String, String, Option<String>, Option<String>);
 
 /// The tokens of an account that are not revoked, newest first.
 pub async fn of_account(
-    executor: impl SqliteExecutor<'_>,
+    executor: impl AnyExecutor<'_>,
     account: i64,
 ) -> Result<Vec<Token>, sqlx::Error> {
     let rows: Vec<Row> = sqlx::query_as(

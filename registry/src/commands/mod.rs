@@ -19,6 +19,7 @@ use clap::{Args, Parser, Subcommand};
 use directory::Directory;
 use skillpkg_registry::accounts::AccountError;
 use skillpkg_registry::data::DataError;
+use skillpkg_registry::database::LeaseError;
 use skillpkg_registry::log::LogError;
 use skillpkg_registry::names::ChangeError;
 use skillpkg_registry::names::popular::ListError;
@@ -131,9 +132,10 @@ impl Failure {
 
     fn code(&self) -> &'static str {
         match self {
-            Self::Data(DataError::Served { .. }) => "already_served",
-            Self::Data(DataError::Missing(_)) => "no_registry",
-            Self::Data(DataError::Unsupported { .. }) => "unsupported_place",
+            Self::Data(DataError::Served { .. })
+            | Self::Log(LogError::Lease(LeaseError::Held { .. })) => "already_served",
+            Self::Data(DataError::Missing(_) | DataError::Empty(_)) => "no_registry",
+            Self::Data(DataError::Elsewhere { .. }) => "other_database",
             Self::Data(_) => "data_unusable",
             Self::Mirror(_) => "mirror_refused",
             Self::Account(AccountError::Name(_)) => "invalid_name",

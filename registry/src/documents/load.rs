@@ -3,11 +3,12 @@
 use skillpkg_schema::finding::FindingCount;
 use skillpkg_schema::wire::{DeletedVersion, Document, SignerKey, VersionEntry, Yank};
 use skillpkg_schema::{Blake3Digest, QualifiedName, Sha256Digest};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, Row as _, SqliteConnection};
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, FromRow, Row as _};
 
 use super::stored;
 use crate::advisories;
+use crate::database::Truth;
 use crate::problem::{Answer, Refusal};
 
 /// A key's id, its account, the public key, when it was revoked, why, and the leaf of that.
@@ -31,8 +32,8 @@ struct VersionRow {
     findings: Option<String>,
 }
 
-impl FromRow<'_, SqliteRow> for VersionRow {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow<'_, AnyRow> for VersionRow {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
         Ok(Self {
             id: row.try_get("id")?,
             version: row.try_get("version")?,
@@ -54,20 +55,20 @@ impl FromRow<'_, SqliteRow> for VersionRow {
 /// moment. With `private`, that of a skill of this visibility alone: one of the other takes the time
 /// of one that is not there.
 pub async fn load(
-    read: &mut SqliteConnection,
+    read: &mut AnyConnection,
     name: &QualifiedName,
     private: Option<bool>,
 ) -> Answer<Option<Document>> {
-    let found: Option<(i64, Option<String>, bool)> = sqlx::query_as(
-        "SELECT k.id, k.current_version, s.private FROM skills k JOIN scopes s ON s.id = k.scope_id
-         WHERE s.name = $1 AND k.name = $2 AND ($3 IS NULL OR s.private = $3)",
+    let found: Option<(i64, Option<String>, Truth)> = sqlx::query_as(
+        "SELECT k.id, k.current_version, s.private = TRUE FROM skills k
+         JOIN scopes s ON s.id = k.scope_id WHERE s.name = $1 AND k.name = $2 AND ($3 IS NULL OR s.private = $3)",
     )
     .bind(name.wire_scope())
     .bind(name.name().as_str())
     .bind(private)
     .fetch_optional(&mut *read)
     .await?;
-    let Some((skill, current, private)) = found else { return Ok(None) };
+    let Some((skill, current, Truth(private))) = found else { return Ok(None) };
     let rows: Vec<VersionRow> = sqlx::query_as(
         "SELECT id, version, address, blake3, archive, size, unpacked_size, published, description,
          yank_reason, log_index, findings FROM versions WHERE skill_id = $1 ORDER BY id",
@@ -93,7 +94,7 @@ pub async fn load(
          LEFT JOIN former_keys f ON f.key_id = k.id AND f.account_id = v.publisher_id
          JOIN accounts a ON a.id = coalesce(f.account_id, k.account_id)
          LEFT JOIN log_revocations r ON r.key_id = k.id AND r.account_id = a.id
-         WHERE v.skill_id = $1 ORDER BY k.id, present, f.revoked, a.name",
+         WHERE v.skill_id = $1 ORDER BY k.id, present, revoked, a.name",
     )
     .bind(skill)
     .fetch_all(&mut *read)

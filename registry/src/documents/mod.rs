@@ -14,7 +14,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use skillpkg_schema::wire::Document;
 use skillpkg_schema::{QualifiedName, Sha256Digest};
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
 pub use form::form;
 pub use load::load;
@@ -156,7 +156,7 @@ impl DocumentCache {
 /// Whether a change of the document of a skill of this visibility is committed that no checkpoint
 /// covers.
 pub async fn is_pending(
-    read: &mut SqliteConnection,
+    read: &mut AnyConnection,
     name: &QualifiedName,
     private: bool,
 ) -> Answer<bool> {

@@ -4,7 +4,7 @@ use skillpkg_schema::log::{Record, Salt, Sealed, Subject};
 use skillpkg_schema::{QualifiedName, Scope};
 
 use crate::clock;
-use crate::database::Write;
+use crate::database::{Truth, Write};
 use crate::random;
 
 /// A leaf that is to be.
@@ -42,12 +42,12 @@ impl Leaf {
 pub async fn append(write: &mut Write, leaf: Leaf) -> Result<u64, sqlx::Error> {
     let Leaf { subject, at, scope } = leaf;
     let private = match &scope {
-        Some(scope) => sqlx::query_scalar("SELECT private FROM scopes WHERE name = $1")
+        Some(scope) => sqlx::query_scalar("SELECT private = TRUE FROM scopes WHERE name = $1")
             .bind(scope.as_str())
             .fetch_optional(&mut **write)
             .await?
             // A scope that is not there yet is hidden rather than shown.
-            .unwrap_or(true),
+            .is_none_or(|Truth(private)| private),
         None => false,
     };
     let salt = if private { Some(salt()?) } else { None };

@@ -6,7 +6,7 @@ use skillpkg_schema::{QualifiedName, Scope, Sha256Digest, Version};
 
 use super::append::{Leaf, append};
 use super::{LogError, stored_index};
-use crate::database::{Database, Write};
+use crate::database::{Database, Truth, Write};
 
 /// Rows read at a time.
 const PAGE: i64 = 500;
@@ -14,16 +14,19 @@ const PAGE: i64 = 500;
 /// Appends the leaves of all that has none, once: keys, scopes and their members, owners, versions in
 /// the order of their publication, yanks, and keys that were revoked.
 ///
-/// One transaction; a registry that is new has nothing to append. No other process opens the
-/// database meanwhile.
+/// One transaction; a registry that is new has nothing to append.
 pub async fn complete(database: &Database) -> Result<(), LogError> {
-    let complete: bool = sqlx::query_scalar("SELECT complete FROM log_state WHERE id = 1")
-        .fetch_one(database.readers())
-        .await?;
+    const STATE: &str = "SELECT complete = TRUE FROM log_state WHERE id = 1";
+    let Truth(complete) = sqlx::query_scalar(STATE).fetch_one(database.readers()).await?;
     if complete {
         return Ok(());
     }
     let mut write = database.write().await?;
+    // Of a server, another process may have done it meanwhile.
+    let Truth(complete) = sqlx::query_scalar(STATE).fetch_one(&mut *write).await?;
+    if complete {
+        return Ok(());
+    }
     keys(&mut write).await?;
     scopes(&mut write).await?;
     members(&mut write).await?;

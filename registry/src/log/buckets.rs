@@ -5,7 +5,7 @@ use std::sync::Arc;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use skillpkg_schema::log::{Bucket, Hash};
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
 use super::LogError;
 use crate::database::Database;
@@ -58,7 +58,7 @@ impl Buckets {
 
 /// A bucket as the database has it: that of the newest checkpoint.
 pub(super) async fn read_bucket(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     number: u16,
 ) -> Result<Bucket, LogError> {
     let rows: Vec<(Vec<u8>, Vec<u8>)> =

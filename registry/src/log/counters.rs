@@ -1,6 +1,6 @@
 //! How far the log has come, as the database knows it.
 
-use sqlx::SqliteExecutor;
+use sqlx::any::AnyExecutor;
 
 /// The row of `log_state`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(super) struct Counters {
 
 impl Counters {
     /// Reads them.
-    pub(super) async fn read(executor: impl SqliteExecutor<'_>) -> Result<Self, sqlx::Error> {
+    pub(super) async fn read(executor: impl AnyExecutor<'_>) -> Result<Self, sqlx::Error> {
         let (next, sealed, covered, identity): (i64, i64, i64, i64) = sqlx::query_as(
             "SELECT next_index, sealed, covered, identity FROM log_state WHERE id = 1",
         )

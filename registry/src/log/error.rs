@@ -9,6 +9,7 @@ use skillpkg_schema::log::{
 use skillpkg_schema::signature::KeyError;
 
 use crate::blobs::BlobsError;
+use crate::database::LeaseError;
 use crate::problem::Refusal;
 
 /// Why the log is not opened or not written.
@@ -91,6 +92,14 @@ pub enum LogError {
     /// The database.
     #[error("the database failed: {0}")]
     Database(#[from] sqlx::Error),
+    /// Another process writes it, or who does cannot be asked.
+    #[error(transparent)]
+    Lease(#[from] LeaseError),
+    /// Another process wrote it while the database was out of reach.
+    #[error(
+        "another process has taken the log to {0} leaves while the database was out of reach: start this registry again"
+    )]
+    Overtaken(u64),
     /// The blob storage.
     #[error("the blob storage failed: {0}")]
     Blobs(#[from] BlobsError),
@@ -131,6 +140,10 @@ impl From<LogError> for Refusal {
         match error {
             LogError::Database(error) => error.into(),
             LogError::Blobs(error) => error.into(),
+            LogError::Lease(error) => {
+                let detail = "the registry's database does not answer; try again";
+                Self::unavailable(detail, 2).caused_by(&error)
+            }
             LogError::Io { source, .. } | LogError::Step(source) => source.into(),
             error => Self::internal(&error),
         }

@@ -19,7 +19,8 @@ use crate::documents::{self, DocumentCache};
 use crate::state::AtStep;
 
 impl Log {
-    /// Opens the log of a data directory that this process alone serves, and makes it where there is
+    /// Opens the log of a data directory that this process alone serves, with the lease of a
+    /// database that others can reach, and makes it where there is
     /// none; what is pending is in it when this answers.
     ///
     /// Reads the keys, the newest checkpoint, the right edge and the hashes of the heads tree,
@@ -33,6 +34,7 @@ impl Log {
     ) -> Result<(Arc<Self>, Sequencer), LogError> {
         let directory = data.log();
         files::tidy(&directory)?;
+        let lease = data.database.lease().await?;
         let mut read = data.database.readers().acquire().await?;
         let Counters { next: appended, sealed, covered, .. } = Counters::read(&mut *read).await?;
         let keyring = open_keyring(&directory, origin, covered)?;
@@ -67,7 +69,7 @@ impl Log {
         log.begin_at(covered, covered_edge.root()).await?;
         log.touch_all().await?;
         let mut sequencer =
-            Sequencer { log: Arc::clone(&log), documents, edge, sealed: None, at_step };
+            Sequencer { log: Arc::clone(&log), documents, edge, sealed: None, at_step, lease };
         if !written && size > 0 {
             sequencer.rewrite().await?;
         }

@@ -14,6 +14,7 @@ use skillpkg_schema::log::{
 
 use super::seal::Batch;
 use super::{Counters, Keyring, Log, LogError, files, stored_index};
+use crate::database::Lease;
 use crate::documents::DocumentCache;
 use crate::skills::publish::Step;
 use crate::state::AtStep;
@@ -38,6 +39,8 @@ pub struct Sequencer {
     /// Sealed by an attempt that then failed.
     pub(super) sealed: Option<Batch>,
     pub(super) at_step: Option<AtStep>,
+    /// Of a database that other processes can reach.
+    pub(super) lease: Option<Lease>,
 }
 
 impl fmt::Debug for Sequencer {
@@ -77,10 +80,14 @@ impl Sequencer {
             }
         }
         self.log.progress.end();
+        if let Some(lease) = &mut self.lease {
+            lease.release().await;
+        }
     }
 
     /// Takes in all that is pending.
     pub(super) async fn attempt(&mut self) -> Result<(), LogError> {
+        self.hold_lease().await?;
         self.renew_keyring()?;
         while self.sealed.is_some() || self.is_pending().await? {
             let batch = match self.sealed.take() {
@@ -102,6 +109,21 @@ impl Sequencer {
             self.log.progress.advance(self.edge.size());
         }
         self.log.progress.advance(self.edge.size());
+        Ok(())
+    }
+
+    /// Makes sure that nobody else writes the log, and that nobody has.
+    async fn hold_lease(&mut self) -> Result<(), LogError> {
+        let Some(lease) = &mut self.lease else { return Ok(()) };
+        if lease.is_unbroken().await? {
+            return Ok(());
+        }
+        // Whatever this process has sealed it has signed before the database followed.
+        let counters = Counters::read(self.log.data.database.readers()).await?;
+        if counters.covered > self.edge.size() {
+            lease.release().await;
+            return Err(LogError::Overtaken(counters.covered));
+        }
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use skillpkg_schema::address::DIGEST_BYTES;
 use skillpkg_schema::log::{Checkpoint, Hash, HeadsTree, Record, Sealed, leaf_hash};
 use skillpkg_schema::wire::{Hashes, Proven};
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
 use super::buckets::read_bucket;
 use super::seal::Batch;
@@ -75,7 +75,7 @@ impl Log {
 }
 
 /// The heads tree as the database has it.
-pub(super) async fn read_tree(connection: &mut SqliteConnection) -> Result<HeadsTree, LogError> {
+pub(super) async fn read_tree(connection: &mut AnyConnection) -> Result<HeadsTree, LogError> {
     let rows: Vec<(i64, Vec<u8>)> =
         sqlx::query_as("SELECT block, hashes FROM log_buckets").fetch_all(connection).await?;
     let mut buckets = Vec::new();
@@ -93,7 +93,7 @@ pub(super) async fn read_tree(connection: &mut SqliteConnection) -> Result<Heads
 }
 
 async fn write_hashes(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     buckets: &[(u16, Hash)],
 ) -> Result<(), LogError> {
     let mut blocks: BTreeMap<u16, Vec<(u16, Hash)>> = BTreeMap::new();

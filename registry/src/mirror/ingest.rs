@@ -15,7 +15,7 @@ use super::trouble::Trouble;
 use super::{Mirror, rows};
 use crate::blobs::Kind;
 use crate::clock;
-use crate::database::Write;
+use crate::database::{Write, placeholders};
 use crate::problem::{Code, Refusal};
 use crate::skills::publish::{
     Received, Request, SigningKeys, Verified, capabilities, put, search_text, still_there, verify,
@@ -238,20 +238,20 @@ async fn insert(
         })
         .collect();
     for chunk in blobs.chunks(ROWS) {
-        let mut query =
-            sqlx::QueryBuilder::new("INSERT INTO mirrored_blobs (sha256, blake3, size) ");
-        query.push_values(chunk, |mut row, (sha256, blake3, size)| {
-            row.push_bind(sha256).push_bind(blake3).push_bind(size);
-        });
-        query.push(" ON CONFLICT (sha256) DO NOTHING");
-        query.build().execute(&mut **write).await?;
-        let mut query =
-            sqlx::QueryBuilder::new("INSERT INTO mirrored_version_blobs (version_id, sha256) ");
-        query.push_values(chunk, |mut row, (sha256, _, _)| {
-            row.push_bind(known.row).push_bind(sha256);
-        });
-        query.push(" ON CONFLICT (version_id, sha256) DO NOTHING");
-        query.build().execute(&mut **write).await?;
+        let head = "INSERT INTO mirrored_blobs (sha256, blake3, size) VALUES ";
+        let tail = " ON CONFLICT (sha256) DO NOTHING";
+        let mut query = sqlx::query(placeholders(head, chunk.len(), 3, tail));
+        for (sha256, blake3, size) in chunk {
+            query = query.bind(sha256).bind(blake3).bind(size);
+        }
+        query.execute(&mut **write).await?;
+        let head = "INSERT INTO mirrored_version_blobs (version_id, sha256) VALUES ";
+        let tail = " ON CONFLICT (version_id, sha256) DO NOTHING";
+        let mut query = sqlx::query(placeholders(head, chunk.len(), 2, tail));
+        for (sha256, _, _) in chunk {
+            query = query.bind(known.row).bind(sha256);
+        }
+        query.execute(&mut **write).await?;
     }
     let skill: i64 = sqlx::query_scalar("SELECT skill_id FROM mirrored_versions WHERE id = $1")
         .bind(known.row)

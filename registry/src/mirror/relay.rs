@@ -22,7 +22,7 @@ use tokio::sync::Mutex;
 use super::tree::{self, MAX_LEAVES, Made};
 use super::trouble::Trouble;
 use crate::clock;
-use crate::database::Database;
+use crate::database::{Database, Truth};
 use crate::documents::stored;
 use crate::problem::Refusal;
 use crate::upstream::{Ask, Bound, Fetched, Upstream, UpstreamError};
@@ -80,7 +80,7 @@ pub(super) struct Relay {
     pub(super) own: OnceLock<String>,
 }
 
-type LogRow = (String, String, bool, String, i64, String, String);
+type LogRow = (String, String, Truth, String, i64, String, String);
 type MomentRow = (String, i64, String, String);
 
 impl Relay {
@@ -371,11 +371,11 @@ impl Relay {
 
 async fn load(database: &Database) -> Result<Option<Followed>, Trouble> {
     let row: Option<LogRow> = sqlx::query_as(
-        "SELECT origin, prefix, relayed, identities, size, root, heads FROM relayed_log",
+        "SELECT origin, prefix, relayed = TRUE, identities, size, root, heads FROM relayed_log",
     )
     .fetch_optional(database.readers())
     .await?;
-    let Some((origin, prefix, is_relayed, identities, size, root, heads)) = row else {
+    let Some((origin, prefix, Truth(is_relayed), identities, size, root, heads)) = row else {
         return Ok(None);
     };
     let internal = |error: &dyn std::fmt::Display| Trouble::Ours(Refusal::internal(error));

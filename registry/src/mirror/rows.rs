@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use skillpkg_schema::log::{Hash, bucket_of, head_key};
 use skillpkg_schema::wire::{Document, ProvenBucket, VersionEntry};
 use skillpkg_schema::{QualifiedName, Sha256Digest};
-use sqlx::QueryBuilder;
 
 use crate::clock;
-use crate::database::Write;
+use crate::database::{Write, placeholders};
+use crate::words::{Index, Texts};
 
 /// Rows inserted by one statement.
 const ROWS: usize = 300;
@@ -127,22 +127,23 @@ pub(super) async fn store(write: &mut Write, new: &NewDocument<'_>) -> Result<()
         .execute(&mut **write)
         .await?;
     for entries in document.versions.chunks(ROWS) {
-        let mut query = QueryBuilder::new(
+        let head =
             "INSERT INTO mirrored_versions (skill_id, version, address, blake3, archive, size,
-             listed) ",
-        );
-        query.push_values(entries, |mut row, entry| {
+            listed) VALUES ";
+        let tail = " ON CONFLICT (skill_id, version) DO UPDATE SET listed = TRUE";
+        let mut query = sqlx::query(placeholders(head, entries.len(), 7, tail));
+        for entry in entries {
             let [address, blake3, archive] = fixed(entry);
-            row.push_bind(skill)
-                .push_bind(entry.version.to_string())
-                .push_bind(address)
-                .push_bind(blake3)
-                .push_bind(archive)
-                .push_bind(entry.size.cast_signed())
-                .push_bind(true);
-        });
-        query.push(" ON CONFLICT (skill_id, version) DO UPDATE SET listed = TRUE");
-        query.build().execute(&mut **write).await?;
+            query = query
+                .bind(skill)
+                .bind(entry.version.to_string())
+                .bind(address)
+                .bind(blake3)
+                .bind(archive)
+                .bind(entry.size.cast_signed())
+                .bind(true);
+        }
+        query.execute(&mut **write).await?;
     }
     refresh_text(write, skill, name).await
 }
@@ -154,21 +155,17 @@ pub(super) async fn refresh_text(
     skill: i64,
     name: &QualifiedName,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM mirrored_text WHERE rowid = $1")
-        .bind(skill)
-        .execute(&mut **write)
-        .await?;
-    sqlx::query(
-        "INSERT INTO mirrored_text (rowid, name, description, capabilities)
-         SELECT k.id, $1, k.description, coalesce(v.search_text, '') FROM mirrored_skills k
+    let texts: Option<(String, String)> = sqlx::query_as(
+        "SELECT k.description, coalesce(v.search_text, '') FROM mirrored_skills k
          LEFT JOIN mirrored_versions v ON v.skill_id = k.id AND v.version = k.current_version
-         WHERE k.id = $2 AND k.current_version IS NOT NULL",
+         WHERE k.id = $1 AND k.current_version IS NOT NULL",
     )
-    .bind(name.to_string())
     .bind(skill)
-    .execute(&mut **write)
+    .fetch_optional(&mut **write)
     .await?;
-    Ok(())
+    let texts =
+        texts.as_ref().map(|(description, capabilities)| Texts { name, description, capabilities });
+    Index::Mirrored.put(write, skill, texts.as_ref()).await
 }
 
 /// Keeps a bucket that proves documents of a moment.

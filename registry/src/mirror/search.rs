@@ -2,32 +2,49 @@
 
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::wire::SearchHit;
+use sqlx::AssertSqlSafe;
 
 use super::Mirror;
 use crate::documents::stored;
 use crate::problem::{Answer, Refusal};
+use crate::words::{self, Index};
 
 /// Scope, name, version, description, capabilities.
 type Row = (String, String, String, String, Option<String>);
 
 impl Mirror {
-    /// The skills whose words match `pattern`, a query of FTS5, or all where it is empty; behind
-    /// `offset` of them, and how many there are.
+    /// The skills that have a word that starts with each of `words`, or all where there are none;
+    /// behind `offset` of them, and how many there are.
     pub async fn search(
         &self,
-        pattern: &str,
+        words: &[String],
         limit: u32,
         offset: u32,
     ) -> Answer<(Vec<SearchHit>, u64)> {
-        let (count, page) = if pattern.is_empty() { (COUNT_ALL, PAGE_ALL) } else { (COUNT, PAGE) };
+        let (found, order) = if words.is_empty() {
+            (String::new(), "k.name, k.scope")
+        } else {
+            let found = Index::Mirrored.found(words.len());
+            (format!("JOIN {found} f ON f.skill_id = k.id"), "length(k.name), k.name, k.scope")
+        };
+        let count = format!("SELECT count(*) FROM mirrored_skills k {found} {SHOWN}");
+        let (limit_at, offset_at) = (2 * words.len() + 1, 2 * words.len() + 2);
+        let page = format!(
+            "SELECT k.scope, k.name, k.current_version, k.description, v.capabilities
+             FROM mirrored_skills k {found}
+             LEFT JOIN mirrored_versions v ON v.skill_id = k.id AND v.version = k.current_version
+             {SHOWN} ORDER BY {order} LIMIT ${limit_at} OFFSET ${offset_at}"
+        );
+        let mut count = sqlx::query_scalar(AssertSqlSafe(count));
+        let mut page = sqlx::query_as(AssertSqlSafe(page));
+        for bound in words.iter().flat_map(|word| words::bounds(word)) {
+            count = count.bind(bound.clone());
+            page = page.bind(bound);
+        }
         let mut read = self.0.data.database.readers().begin().await?;
-        let total: i64 = sqlx::query_scalar(count).bind(pattern).fetch_one(&mut *read).await?;
-        let rows: Vec<Row> = sqlx::query_as(page)
-            .bind(pattern)
-            .bind(i64::from(limit))
-            .bind(i64::from(offset))
-            .fetch_all(&mut *read)
-            .await?;
+        let total: i64 = count.fetch_one(&mut *read).await?;
+        let rows: Vec<Row> =
+            page.bind(i64::from(limit)).bind(i64::from(offset)).fetch_all(&mut *read).await?;
         read.rollback().await?;
         let hits = rows.into_iter().map(|(scope, name, version, description, capabilities)| {
             let name = QualifiedName::from_wire(&scope, &name)
@@ -43,39 +60,7 @@ impl Mirror {
 }
 
 // What has become this registry's own since is not upstream's to show.
-macro_rules! shown {
-    () => {
-        "k.current_version IS NOT NULL
-         AND NOT EXISTS (SELECT 1 FROM scopes s WHERE s.name = k.scope AND s.name <> '_')
-         AND NOT EXISTS (SELECT 1 FROM skills o JOIN scopes s ON s.id = o.scope_id
-           WHERE s.name = k.scope AND o.name = k.name) "
-    };
-}
-
-macro_rules! selected {
-    () => {
-        "SELECT k.scope, k.name, k.current_version, k.description, v.capabilities
-         FROM mirrored_skills k
-         LEFT JOIN mirrored_versions v ON v.skill_id = k.id AND v.version = k.current_version "
-    };
-}
-
-const COUNT: &str = concat!(
-    "SELECT count(*) FROM mirrored_skills k
-     WHERE k.id IN (SELECT rowid FROM mirrored_text WHERE mirrored_text MATCH $1) AND ",
-    shown!()
-);
-const COUNT_ALL: &str =
-    concat!("SELECT count(*) FROM mirrored_skills k WHERE $1 = '' AND ", shown!());
-const PAGE: &str = concat!(
-    selected!(),
-    "WHERE k.id IN (SELECT rowid FROM mirrored_text WHERE mirrored_text MATCH $1) AND ",
-    shown!(),
-    "ORDER BY length(k.name), k.name, k.scope LIMIT $2 OFFSET $3"
-);
-const PAGE_ALL: &str = concat!(
-    selected!(),
-    "WHERE $1 = '' AND ",
-    shown!(),
-    "ORDER BY k.name, k.scope LIMIT $2 OFFSET $3"
-);
+const SHOWN: &str = "WHERE k.current_version IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM scopes s WHERE s.name = k.scope AND s.name <> '_')
+    AND NOT EXISTS (SELECT 1 FROM skills o JOIN scopes s ON s.id = o.scope_id
+      WHERE s.name = k.scope AND o.name = k.name)";

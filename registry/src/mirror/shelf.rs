@@ -167,14 +167,14 @@ impl Mirror {
 }
 
 /// What all that is held takes.
-const TAKES: &str = "SELECT coalesce((SELECT sum(takes) FROM mirrored_versions), 0)
-    + coalesce((SELECT sum(size) FROM mirrored_blobs WHERE used IS NOT NULL), 0)";
+const TAKES: &str = "SELECT coalesce((SELECT CAST(sum(takes) AS BIGINT) FROM mirrored_versions), 0)
+    + coalesce((SELECT CAST(sum(size) AS BIGINT) FROM mirrored_blobs WHERE used IS NOT NULL), 0)";
 
 /// What was not asked for the longest: a version or a single file.
 const OLDEST: &str = "SELECT id, NULL, takes, used AS at FROM mirrored_versions
     WHERE takes IS NOT NULL AND id <> $1
     UNION ALL SELECT NULL, sha256, size, used FROM mirrored_blobs WHERE used IS NOT NULL
-    ORDER BY at LIMIT 1";
+    ORDER BY at NULLS FIRST LIMIT 1";
 
 /// Forgets a file that nothing holds any more.
 const UNHELD: &str = "DELETE FROM mirrored_blobs WHERE sha256 = $1 AND used IS NULL

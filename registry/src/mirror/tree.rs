@@ -10,7 +10,7 @@ use skillpkg_schema::log::{
     Edge, Hash, MadeTile, Range, TILE_WIDTH, Tile, TileHashes, consistency_ranges,
     inclusion_ranges, proof_of, tiles_of,
 };
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
 use super::trouble::Trouble;
 use crate::database::Write;
@@ -52,7 +52,7 @@ pub(super) async fn store(write: &mut Write, made: &Made) -> Result<(), sqlx::Er
 
 /// The bytes of a tile as a tree had it when the tile was this wide; [`None`] where it is not held.
 pub(super) async fn tile(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     tile: &Tile,
 ) -> Result<Option<Vec<u8>>, sqlx::Error> {
     let hashes: Option<Vec<u8>> =
@@ -66,7 +66,7 @@ pub(super) async fn tile(
 }
 
 /// The right edge of a tree of `size` leaves.
-pub(super) async fn edge(connection: &mut SqliteConnection, size: u64) -> Result<Edge, Trouble> {
+pub(super) async fn edge(connection: &mut AnyConnection, size: u64) -> Result<Edge, Trouble> {
     let mut tiles = Vec::new();
     for wanted in Edge::tiles(size) {
         let bytes = tile(connection, &wanted).await?.ok_or_else(|| damaged(&wanted))?;
@@ -77,7 +77,7 @@ pub(super) async fn edge(connection: &mut SqliteConnection, size: u64) -> Result
 
 /// The proof that the tree of `to` leaves continues that of `from`; [`None`] where it does not.
 pub(super) async fn consistency(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     from: u64,
     to: u64,
 ) -> Result<Option<Vec<Hash>>, Trouble> {
@@ -89,7 +89,7 @@ pub(super) async fn consistency(
 
 /// The proof that a leaf is in the tree of `size` leaves; [`None`] where it is outside.
 pub(super) async fn inclusion(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     leaf: u64,
     size: u64,
 ) -> Result<Option<Vec<Hash>>, Trouble> {
@@ -101,7 +101,7 @@ pub(super) async fn inclusion(
 
 /// The hashes of nodes of the tree of `size` leaves, which is no larger than the one that is held.
 pub(super) async fn hashes(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     ranges: &[Range],
     size: u64,
 ) -> Result<Vec<Hash>, Trouble> {
@@ -116,7 +116,7 @@ pub(super) async fn hashes(
 
 /// The hash of one leaf.
 pub(super) async fn leaf(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     leaf: u64,
 ) -> Result<Option<Hash>, sqlx::Error> {
     let (number, at) = (leaf / TILE_WIDTH, leaf % TILE_WIDTH);

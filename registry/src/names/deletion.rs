@@ -5,12 +5,12 @@
 
 use serde::Serialize;
 use skillpkg_schema::{QualifiedName, Version};
-use sqlx::{QueryBuilder, SqliteConnection};
+use sqlx::AnyConnection;
 
 use super::ChangeError;
 use crate::auth::Credential;
 use crate::clock;
-use crate::database::{Database, Write};
+use crate::database::{Database, Write, placeholders};
 use crate::events::{self, Change};
 use crate::problem::{Answer, Code, Refusal};
 use crate::skills::{self, Skill, owners, versions};
@@ -143,23 +143,20 @@ async fn bury(write: &mut Write, version: i64, reason: &str) -> Result<(), sqlx:
         sqlx::query(rows).bind(version).execute(&mut **write).await?;
     }
     for digests in files.chunks(ROWS) {
-        let mut query = QueryBuilder::new(
-            "DELETE FROM blobs WHERE NOT EXISTS
-             (SELECT 1 FROM version_blobs h WHERE h.sha256 = blobs.sha256) AND sha256 IN (",
-        );
-        let mut list = query.separated(", ");
+        let head = "DELETE FROM blobs WHERE NOT EXISTS
+             (SELECT 1 FROM version_blobs h WHERE h.sha256 = blobs.sha256) AND sha256 IN ";
+        let mut query = sqlx::query(placeholders(head, 1, digests.len(), ""));
         for digest in digests {
-            list.push_bind(digest);
+            query = query.bind(digest);
         }
-        query.push(")");
-        query.build().execute(&mut **write).await?;
+        query.execute(&mut **write).await?;
     }
     Ok(())
 }
 
 /// Why a version was deleted, and when; [`None`] where it was not.
 async fn tombstone(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     skill: Skill,
     version: &Version,
 ) -> Result<Option<(String, String)>, sqlx::Error> {
@@ -175,7 +172,7 @@ async fn tombstone(
 /// Refuses a version that was deleted: whoever has its number in a lockfile must never get another
 /// content for it.
 pub async fn refuse_deleted_version(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     name: &QualifiedName,
     skill: Skill,
     version: &Version,
@@ -195,7 +192,7 @@ pub async fn refuse_deleted_version(
 /// When the name was deleted as a whole; [`None`] where it was not, or somebody published under it
 /// since.
 pub async fn deleted_since(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     skill: Skill,
 ) -> Result<Option<String>, sqlx::Error> {
     sqlx::query_scalar("SELECT deleted FROM deleted_names WHERE skill_id = $1")
@@ -221,7 +218,7 @@ pub fn free_again(name: &QualifiedName, deleted: &str) -> Answer<()> {
 /// Whether a publish by the account makes the name change hands: a bare one that was deleted, and
 /// that the account did not own.
 pub async fn changes_hands(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     credential: &Credential,
     name: &QualifiedName,
     skill: Skill,

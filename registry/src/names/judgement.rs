@@ -4,12 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use skillpkg_schema::{Diagnostic, QualifiedName};
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
 use super::likeness::{Names, Resemblance};
 use super::requests::{self, State};
 use crate::auth::Credential;
-use crate::database::{Database, Write};
+use crate::database::{Database, Truth, Write};
 use crate::problem::{Answer, Code, Refusal};
 
 /// What an operator wants done with names that read like popular ones.
@@ -77,7 +77,7 @@ pub enum Verdict {
 /// account that owns the name which it resembles, or that is a member of a scope with an owner of
 /// it, may name things alike. A name that an operator refused is refused whatever the policy.
 pub async fn judge(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     policy: Confusable,
     popular: &Names,
     credential: &Credential,
@@ -109,11 +109,11 @@ pub async fn judge(
 
 /// Whether an account owns a bare name, or shares a scope with an account that does.
 async fn is_kin(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     account: i64,
     name: &str,
 ) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar(
+    let Truth(is_own) = sqlx::query_scalar(
         "SELECT EXISTS (SELECT 1 FROM skills k JOIN scopes s ON s.id = k.scope_id
            JOIN owners o ON o.skill_id = k.id
            WHERE s.name = '_' AND k.name = $1 AND (o.account_id = $2
@@ -124,7 +124,8 @@ async fn is_kin(
     .bind(name)
     .bind(account)
     .fetch_one(connection)
-    .await
+    .await?;
+    Ok(is_own)
 }
 
 /// Turns a verdict into the refusal that it means.

@@ -1,6 +1,6 @@
 //! How fast an account may take new names.
 
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
 use crate::auth::Credential;
 use crate::clock;
@@ -12,13 +12,13 @@ const HOUR: u32 = 3_600;
 /// Refuses an account that has taken `most` new names within an hour, until the first of them is an
 /// hour old.
 pub async fn check(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     most: u32,
     credential: &Credential,
 ) -> Answer<()> {
     let (taken, first): (i64, Option<String>) = sqlx::query_as(
         "SELECT count(*), min(created) FROM (SELECT created FROM skills
-           WHERE creator_id = $1 AND created > $2 ORDER BY created DESC LIMIT $3)",
+           WHERE creator_id = $1 AND created > $2 ORDER BY created DESC LIMIT $3) recent",
     )
     .bind(credential.account_id)
     .bind(clock::seconds_ago(HOUR))

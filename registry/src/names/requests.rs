@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 use skillpkg_schema::QualifiedName;
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
 use super::ChangeError;
 use super::likeness::Resemblance;
 use crate::accounts;
 use crate::auth::Credential;
 use crate::clock;
-use crate::database::{Database, Write};
+use crate::database::{Database, Truth, Write};
 use crate::problem::{Answer, Refusal};
 use crate::skills;
 
@@ -67,18 +67,17 @@ pub struct Listed {
 
 /// Whether an operator gives the name to nobody.
 pub async fn is_refused(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     name: &QualifiedName,
 ) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM refused_names WHERE name = $1)")
-        .bind(name.to_string())
-        .fetch_one(connection)
-        .await
+    let asked = sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM refused_names WHERE name = $1)");
+    let Truth(is_refused) = asked.bind(name.to_string()).fetch_one(connection).await?;
+    Ok(is_refused)
 }
 
 /// What became of a name that an account asked for.
 pub async fn state(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     name: &QualifiedName,
     account: i64,
 ) -> Result<Option<State>, sqlx::Error> {

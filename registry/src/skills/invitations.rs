@@ -6,15 +6,15 @@
 
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::wire::{Invited, OwnerInvitation};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, QueryBuilder, Row as _, Sqlite, SqliteConnection};
+use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, FromRow, Row as _};
 
 use super::{Skill, owners};
 use crate::access::Standing;
 use crate::accounts::scopes::Role;
 use crate::accounts::{Account, Actor};
 use crate::clock;
-use crate::database::Write;
+use crate::database::{Truth, Write};
 use crate::documents::stored;
 use crate::events::{self, Change};
 use crate::problem::{Answer, Code, Refusal};
@@ -24,8 +24,12 @@ pub const DAYS: u32 = 14;
 /// Most invitations of one account that are open at once, of each kind.
 pub const MAX_OPEN: i64 = 100;
 
-const OPEN: &str = "SELECT i.skill_id, s.name AS scope, k.name AS name, i.account_id,
-    a.name AS account, i.inviter_id, b.name AS inviter, i.transfer, i.expires,
+/// Those that are open at a moment, of which one column is an id.
+macro_rules! open {
+    ($column:literal) => {
+        concat!(
+            "SELECT i.skill_id, s.name AS scope, k.name AS name, i.account_id,
+    a.name AS account, i.inviter_id, b.name AS inviter, i.transfer = TRUE AS transfer, i.expires,
     o.account_id IS NOT NULL AS inviter_owns, m.role AS inviter_role, own.role AS role
     FROM owner_invitations i
     JOIN skills k ON k.id = i.skill_id JOIN scopes s ON s.id = k.scope_id
@@ -35,7 +39,15 @@ const OPEN: &str = "SELECT i.skill_id, s.name AS scope, k.name AS name, i.accoun
     LEFT JOIN scope_members m
     ON m.scope_id = k.scope_id AND m.account_id = i.inviter_id AND m.added <= i.created
     LEFT JOIN scope_members own ON own.scope_id = k.scope_id AND own.account_id = i.account_id
-    WHERE i.expires > ";
+    WHERE i.expires > $1 AND ",
+            $column,
+            " = $2 ORDER BY i.created, s.name, k.name, a.name"
+        )
+    };
+}
+
+const OF_ACCOUNT: &str = open!("i.account_id");
+const OF_SKILL: &str = open!("i.skill_id");
 
 /// An invitation that is open.
 #[derive(Debug)]
@@ -64,8 +76,8 @@ struct Row {
     role: Option<String>,
 }
 
-impl FromRow<'_, SqliteRow> for Row {
-    fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+impl FromRow<'_, AnyRow> for Row {
+    fn from_row(row: &AnyRow) -> Result<Self, sqlx::Error> {
         Ok(Self {
             skill: row.try_get("skill_id")?,
             scope: row.try_get("scope")?,
@@ -73,9 +85,9 @@ impl FromRow<'_, SqliteRow> for Row {
             account: row.try_get("account")?,
             inviter_id: row.try_get("inviter_id")?,
             inviter: row.try_get("inviter")?,
-            transfer: row.try_get("transfer")?,
+            transfer: row.try_get::<Truth, _>("transfer")?.0,
             expires: row.try_get("expires")?,
-            inviter_owns: row.try_get("inviter_owns")?,
+            inviter_owns: row.try_get::<Truth, _>("inviter_owns")?.0,
             inviter_role: row.try_get("inviter_role")?,
             role: row.try_get("role")?,
         })
@@ -106,14 +118,13 @@ impl Row {
 }
 
 /// The open invitations of which `column` is `id`, oldest first; those alone that hold.
-async fn open(connection: &mut SqliteConnection, column: Column, id: i64) -> Answer<Vec<Open>> {
-    let mut query = QueryBuilder::<Sqlite>::new(OPEN);
-    query.push_bind(clock::now()).push(match column {
-        Column::Account => " AND i.account_id = ",
-        Column::Skill => " AND i.skill_id = ",
-    });
-    query.push_bind(id).push(" ORDER BY i.created, s.name, k.name, a.name");
-    let rows: Vec<Row> = query.build_query_as().fetch_all(connection).await?;
+async fn open(connection: &mut AnyConnection, column: Column, id: i64) -> Answer<Vec<Open>> {
+    let query = match column {
+        Column::Account => OF_ACCOUNT,
+        Column::Skill => OF_SKILL,
+    };
+    let rows: Vec<Row> =
+        sqlx::query_as(query).bind(clock::now()).bind(id).fetch_all(connection).await?;
     let mut all = rows.into_iter().map(Row::open).collect::<Answer<Vec<Open>>>()?;
     all.retain(|one| one.holds);
     Ok(all)
@@ -126,7 +137,7 @@ enum Column {
 }
 
 /// Who is invited to own a skill.
-pub async fn of_skill(connection: &mut SqliteConnection, skill: Skill) -> Answer<Vec<Invited>> {
+pub async fn of_skill(connection: &mut AnyConnection, skill: Skill) -> Answer<Vec<Invited>> {
     let all = open(connection, Column::Skill, skill.id).await?;
     Ok(all
         .into_iter()
@@ -141,7 +152,7 @@ pub async fn of_skill(connection: &mut SqliteConnection, skill: Skill) -> Answer
 
 /// What an account is invited to own.
 pub async fn of_account(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     account: i64,
 ) -> Answer<Vec<OwnerInvitation>> {
     let all = open(connection, Column::Account, account).await?;

@@ -6,10 +6,11 @@ pub mod publish;
 pub mod versions;
 
 use skillpkg_schema::QualifiedName;
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
 use crate::access::{self, Decision, Need, Standing};
 use crate::auth::Caller;
+use crate::database::Truth;
 use crate::problem::{Answer, Code, Refusal};
 
 /// A skill's row.
@@ -25,18 +26,18 @@ pub struct Skill {
 
 /// The skill of this name.
 pub async fn find(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     name: &QualifiedName,
 ) -> Result<Option<Skill>, sqlx::Error> {
-    let row: Option<(i64, i64, bool)> = sqlx::query_as(
-        "SELECT k.id, k.scope_id, s.private FROM skills k JOIN scopes s ON s.id = k.scope_id
-         WHERE s.name = $1 AND k.name = $2",
+    let row: Option<(i64, i64, Truth)> = sqlx::query_as(
+        "SELECT k.id, k.scope_id, s.private = TRUE FROM skills k
+         JOIN scopes s ON s.id = k.scope_id WHERE s.name = $1 AND k.name = $2",
     )
     .bind(name.wire_scope())
     .bind(name.name().as_str())
     .fetch_optional(connection)
     .await?;
-    Ok(row.map(|(id, scope, private)| Skill { id, scope, private }))
+    Ok(row.map(|(id, scope, Truth(private))| Skill { id, scope, private }))
 }
 
 /// What is asked about in the place of a skill that is not there.
@@ -47,7 +48,7 @@ const NO_SKILL: Skill = Skill { id: -1, scope: -1, private: true };
 /// What the caller is to it is looked up whether it is there or not: the time of the answer must not
 /// tell what the answer hides.
 pub async fn find_for(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     caller: &Caller,
     need: Need,
     name: &QualifiedName,
@@ -62,7 +63,7 @@ pub async fn find_for(
 
 /// What the caller is to a skill that is there, as of this connection's snapshot.
 pub async fn standing(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     caller: &Caller,
     name: &QualifiedName,
     skill: Skill,

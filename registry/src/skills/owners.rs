@@ -6,7 +6,7 @@
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::wire::Owners;
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
 use super::{Skill, invitations};
 use crate::access::Standing;
@@ -23,7 +23,7 @@ pub(super) const MAX_OWNERS: i64 = 100;
 
 /// What an account may do in a scope.
 pub async fn role(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     scope: i64,
     account: i64,
 ) -> Result<Option<Role>, sqlx::Error> {
@@ -39,7 +39,7 @@ pub async fn role(
 
 /// Whether an account is among the skill's own owners.
 pub async fn is_owner(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     skill: i64,
     account: i64,
 ) -> Result<bool, sqlx::Error> {
@@ -54,7 +54,7 @@ pub async fn is_owner(
 
 /// The accounts that may publish the skill, in the order in which they came to.
 pub async fn of_skill(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     skill: Skill,
 ) -> Result<Vec<String>, sqlx::Error> {
     let rows: Vec<(String, String)> = sqlx::query_as(
@@ -80,7 +80,7 @@ pub async fn of_skill(
 
 /// The owners of a skill, and who is invited to be one where `caller` is an owner.
 pub async fn shown_to(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     caller: &Caller,
     name: &QualifiedName,
     skill: Skill,

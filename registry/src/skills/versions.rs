@@ -8,6 +8,7 @@ use crate::database::Write;
 use crate::documents::stored;
 use crate::events::{self, Change};
 use crate::problem::{Answer, Code, Refusal};
+use crate::words::{Index, Texts};
 
 /// Longest reason of a yank, in characters.
 pub const MAX_REASON: usize = 500;
@@ -83,20 +84,16 @@ pub async fn refresh_current(write: &mut Write, name: &QualifiedName, skill: Ski
         .bind(skill.id)
         .execute(&mut **write)
         .await?;
-    sqlx::query("DELETE FROM skill_text WHERE rowid = $1")
-        .bind(skill.id)
-        .execute(&mut **write)
-        .await?;
-    sqlx::query(
-        "INSERT INTO skill_text (rowid, name, description, capabilities)
-         SELECT skill_id, $1, description, search_text FROM versions
-         WHERE skill_id = $2 AND version = $3",
+    let texts: Option<(String, String)> = sqlx::query_as(
+        "SELECT description, search_text FROM versions WHERE skill_id = $1 AND version = $2",
     )
-    .bind(name.to_string())
     .bind(skill.id)
     .bind(&current)
-    .execute(&mut **write)
+    .fetch_optional(&mut **write)
     .await?;
+    let texts =
+        texts.as_ref().map(|(description, capabilities)| Texts { name, description, capabilities });
+    Index::Own.put(write, skill.id, texts.as_ref()).await?;
     Ok(())
 }
 

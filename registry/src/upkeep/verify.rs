@@ -102,7 +102,7 @@ pub async fn verify(data: &Data) -> Result<Report, UpkeepError> {
 /// Whether a row, counted by `still`, was deleted since it was read: what it named may be gone.
 async fn is_gone<'q, T>(data: &Data, still: &'static str, key: T) -> Result<bool, sqlx::Error>
 where
-    T: 'q + sqlx::Encode<'q, sqlx::Sqlite> + sqlx::Type<sqlx::Sqlite> + Send,
+    T: 'q + sqlx::Encode<'q, sqlx::Any> + sqlx::Type<sqlx::Any> + Send,
 {
     let rows: i64 = sqlx::query_scalar(still).bind(key).fetch_one(data.database.readers()).await?;
     Ok(rows == 0)

@@ -17,8 +17,13 @@ use crate::support::{Author, Skill, TestRegistry, client, json};
 pub(crate) fn command(data: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_skillpkg-registry"));
     command.args(arguments).arg("--data").arg(data);
-    command.env_remove("RUST_LOG").env_remove("SKILLPKG_REGISTRY_DATA");
+    for variable in ["RUST_LOG", "SKILLPKG_REGISTRY_DATA", "SKILLPKG_REGISTRY_DATABASE"] {
+        command.env_remove(variable);
+    }
     command.envs(crate::bucket::variables(data));
+    if let Some(url) = skillpkg_tests::postgres::database_of(data) {
+        command.env("SKILLPKG_REGISTRY_DATABASE", url);
+    }
     command
 }
 

@@ -235,7 +235,8 @@ async fn a_key_is_revoked_by_its_account_alone() {
     assert_eq!(document(&registry, "waitlist").await.keys[0].reason, None);
 }
 
-#[tokio::test]
+// On threads of its own: what the change waits for goes on while the step does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn keys_count_as_they_are_when_the_version_becomes_visible() {
     let other = SigningKey::generate().unwrap().public();
     let add = "INSERT INTO keys (id, account_id, pem, added)

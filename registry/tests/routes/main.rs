@@ -29,6 +29,7 @@ mod members;
 mod metrics;
 mod mirror;
 mod names;
+mod on_postgres;
 mod openapi;
 mod owners;
 mod paths;

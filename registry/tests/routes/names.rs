@@ -195,7 +195,7 @@ async fn a_name_comes_to_be_popular_by_downloads_and_by_age_with_versions() {
     let count = async || -> i64 {
         registry.registry.downloads.note(&registry.data().database).await.unwrap();
         let database = registry.data().database.readers();
-        sqlx::query_scalar("SELECT coalesce(sum(count), 0) FROM downloads")
+        sqlx::query_scalar("SELECT CAST(coalesce(sum(count), 0) AS BIGINT) FROM downloads")
             .fetch_one(database)
             .await
             .unwrap()

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use skillpkg_registry::accounts;
 use skillpkg_registry::accounts::scopes::{self, Role};
 use skillpkg_registry::accounts::tokens::{self, Minting};
-use skillpkg_registry::data::{Claim, Data};
+use skillpkg_registry::data::{Claim, Data, Places};
 use skillpkg_registry::mirror::{self, Mirror};
 use skillpkg_registry::server;
 use skillpkg_registry::skills::publish::Step;
@@ -57,7 +57,11 @@ impl TestRegistry {
     }
 
     pub(crate) async fn start_in(directory: &Path, options: Options) -> Self {
-        let data = Data::open_or_create(places(directory)).await.unwrap();
+        Self::start_at(places(directory), options).await
+    }
+
+    pub(crate) async fn start_at(places: Places, options: Options) -> Self {
+        let data = Data::open_or_create(places).await.unwrap();
         let claim = data.claim().unwrap();
         Self::serving(claim, Registry::open(data, options).await.unwrap()).await
     }

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use skillpkg_schema::log::{Bucket, Entries, Hash, HeadsTree, Record, Sealed, Subject, head_key};
 use skillpkg_schema::{QualifiedName, address::ContentAddress};
-use sqlx::{Sqlite, Transaction};
+use sqlx::{Any, Transaction};
 
 use super::Report;
 use super::leaves::leaf;
 use crate::data::Data;
+use crate::database::Truth;
 use crate::documents;
 use crate::log::buckets::read_bucket;
 use crate::log::counters::Counters;
@@ -20,7 +21,7 @@ const PAGE: i64 = 200;
 
 /// One snapshot of the database.
 pub(super) struct Rows {
-    read: Transaction<'static, Sqlite>,
+    read: Transaction<'static, Any>,
     counters: Counters,
     /// Whether the checkpoint is signed and not settled: the heads are what the rows say once it is.
     is_ahead: bool,
@@ -207,7 +208,7 @@ impl Rows {
     async fn documents(&mut self, report: &mut Report) -> Result<i64, LogError> {
         let (mut last, mut listed) = (0, 0);
         loop {
-            let skills: Vec<(i64, String, String, bool)> = sqlx::query_as(
+            let skills: Vec<(i64, String, String, Truth)> = sqlx::query_as(
                 "SELECT k.id, s.name, k.name,
                  EXISTS (SELECT 1 FROM log_touched t WHERE t.skill_id = k.id)
                  FROM skills k JOIN scopes s ON s.id = k.scope_id
@@ -219,7 +220,7 @@ impl Rows {
             .await?;
             let Some((id, ..)) = skills.last() else { return Ok(listed) };
             last = *id;
-            for (_, scope, name, is_pending) in skills {
+            for (_, scope, name, Truth(is_pending)) in skills {
                 let name =
                     QualifiedName::from_wire(&scope, &name).map_err(|_| LogError::Row("skills"))?;
                 let key = head_key(&name);

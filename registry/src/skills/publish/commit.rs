@@ -5,14 +5,14 @@ use std::sync::Arc;
 use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::wire::PublishAnswer;
 use skillpkg_schema::{Blake3Digest, Manifest, Sha256Digest};
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
 use super::verify::Verified;
 use super::{Step, may_publish, rows, store};
 use crate::accounts::keys::{self, Added};
 use crate::auth::{Caller, Credential};
 use crate::clock;
-use crate::database::Write;
+use crate::database::{Truth, Write};
 use crate::documents::stored;
 use crate::events::{self, Change};
 use crate::names::{deletion, judgement, pace};
@@ -110,8 +110,8 @@ async fn take_name(
 ) -> Answer<Skill> {
     let name = &manifest.name;
     pace::check(write, registry.options.new_names_per_hour, credential).await?;
-    let (scope, private): (i64, bool) =
-        sqlx::query_as("SELECT id, private FROM scopes WHERE name = $1")
+    let (scope, Truth(private)): (i64, Truth) =
+        sqlx::query_as("SELECT id, private = TRUE FROM scopes WHERE name = $1")
             .bind(name.wire_scope())
             .fetch_one(&mut **write)
             .await?;
@@ -153,7 +153,7 @@ pub(super) async fn existing(
 
 /// The answer where the version is there: the same manifest, or a refusal.
 async fn existing_of(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     skill: Skill,
     verified: &Verified,
 ) -> Answer<Option<PublishAnswer>> {

@@ -127,7 +127,7 @@ pub async fn admit(
 
 /// Whether a publish takes the name: it was never there, or it was deleted.
 async fn is_new(
-    connection: &mut sqlx::SqliteConnection,
+    connection: &mut sqlx::AnyConnection,
     name: &QualifiedName,
 ) -> Result<bool, sqlx::Error> {
     Ok(match super::find(connection, name).await? {
@@ -148,7 +148,7 @@ async fn popular(registry: &Registry) -> Result<(Confusable, Arc<Names>), sqlx::
 
 /// Whether the account may publish the name, whether it is there or not.
 async fn may_publish(
-    connection: &mut sqlx::SqliteConnection,
+    connection: &mut sqlx::AnyConnection,
     caller: &Caller,
     name: &QualifiedName,
 ) -> Answer<()> {
@@ -177,7 +177,7 @@ async fn may_publish(
 }
 
 async fn scope_role(
-    connection: &mut sqlx::SqliteConnection,
+    connection: &mut sqlx::AnyConnection,
     credential: &Credential,
     name: &QualifiedName,
 ) -> Answer<Option<crate::accounts::scopes::Role>> {
@@ -194,7 +194,7 @@ async fn scope_role(
 /// A name that is not there: anybody may take a bare one, a publishing member a scoped one, unless
 /// it reads like one that is there.
 async fn first_of_name(
-    connection: &mut sqlx::SqliteConnection,
+    connection: &mut sqlx::AnyConnection,
     caller: &Caller,
     name: &QualifiedName,
 ) -> Answer<()> {

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use skillpkg_schema::{Blake3Digest, Manifest, Sha256Digest};
-use sqlx::QueryBuilder;
 
 use super::verify::Verified;
 use crate::auth::Credential;
 use crate::clock;
-use crate::database::Write;
+use crate::database::{Write, placeholders};
 use crate::documents::stored;
 use crate::problem::{Answer, Code, Refusal};
 use crate::skills::{Skill, versions};
@@ -99,20 +98,22 @@ pub(super) async fn insert_blobs(
         .collect();
     let mut fresh = Vec::new();
     for rows in blobs.chunks(ROWS) {
-        let mut query = QueryBuilder::new("INSERT INTO blobs (sha256, blake3, size) ");
-        query.push_values(rows, |mut row, (sha256, blake3, size)| {
-            row.push_bind(sha256).push_bind(blake3).push_bind(size);
-        });
-        query.push(" ON CONFLICT (sha256) DO NOTHING RETURNING sha256");
-        let inserted: Vec<String> = query.build_query_scalar().fetch_all(&mut **write).await?;
+        let head = "INSERT INTO blobs (sha256, blake3, size) VALUES ";
+        let tail = " ON CONFLICT (sha256) DO NOTHING RETURNING sha256";
+        let mut query = sqlx::query_scalar(placeholders(head, rows.len(), 3, tail));
+        for (sha256, blake3, size) in rows {
+            query = query.bind(sha256).bind(blake3).bind(size);
+        }
+        let inserted: Vec<String> = query.fetch_all(&mut **write).await?;
         for digest in &inserted {
             fresh.push(stored(digest)?);
         }
-        let mut query = QueryBuilder::new("INSERT INTO version_blobs (version_id, sha256) ");
-        query.push_values(rows, |mut row, (sha256, _, _)| {
-            row.push_bind(version).push_bind(sha256);
-        });
-        query.build().execute(&mut **write).await?;
+        let head = "INSERT INTO version_blobs (version_id, sha256) VALUES ";
+        let mut query = sqlx::query(placeholders(head, rows.len(), 2, ""));
+        for (sha256, _, _) in rows {
+            query = query.bind(version).bind(sha256);
+        }
+        query.execute(&mut **write).await?;
     }
     Ok(fresh)
 }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use skillpkg_schema::Sha256Digest;
-use sqlx::QueryBuilder;
 
 use super::Step;
 use super::verify::Verified;
 use crate::blobs::Kind;
+use crate::database::placeholders;
 use crate::problem::{Answer, Refusal};
 use crate::state::Registry;
 
@@ -54,14 +54,12 @@ async fn known(
     let digests: Vec<String> = digests.map(ToString::to_string).collect();
     let mut known = HashSet::new();
     for asked in digests.chunks(ASKED) {
-        let mut query = QueryBuilder::new("SELECT sha256 FROM blobs WHERE sha256 IN (");
-        let mut list = query.separated(", ");
+        let head = "SELECT sha256 FROM blobs WHERE sha256 IN ";
+        let mut query = sqlx::query_scalar(placeholders(head, 1, asked.len(), ""));
         for digest in asked {
-            list.push_bind(digest);
+            query = query.bind(digest);
         }
-        query.push(")");
-        let rows: Vec<String> =
-            query.build_query_scalar().fetch_all(registry.data.database.readers()).await?;
+        let rows: Vec<String> = query.fetch_all(registry.data.database.readers()).await?;
         for row in rows {
             known.insert(crate::documents::stored(&row)?);
         }

@@ -13,7 +13,7 @@ use skillpkg_schema::skill::{SkillFile, hidden_text};
 use skillpkg_schema::wire::Key;
 use skillpkg_schema::{Diagnostic, Manifest, Version};
 use skillpkg_store::archive::{ArchiveError, Bounds, Reader};
-use sqlx::SqliteConnection;
+use sqlx::AnyConnection;
 
 use super::receive::{Received, too_large};
 use super::staged::Staged;
@@ -78,7 +78,7 @@ pub(crate) struct Verified {
 /// shows that it holds: an archive that somebody else signed could be sent by anybody. From then on
 /// a token alone cannot bring in another. A proof names the log of this registry by its origin.
 pub(super) async fn signing_keys(
-    connection: &mut SqliteConnection,
+    connection: &mut AnyConnection,
     origin: &str,
     credential: &Credential,
     offered: Option<&Offered>,

@@ -94,7 +94,7 @@ impl Drop for S3Server {
 /// Where the registry of a directory keeps its objects: beside the database, or in a bucket of its
 /// own, whose objects lie beside the database all the same.
 pub(crate) fn places(directory: &Path) -> Places {
-    let mut places = Places::from(directory);
+    let mut places = crate::on_postgres::places(directory);
     if let (Ok(endpoint), Some(root)) = (std::env::var(ENDPOINT), std::env::var_os(DIRECTORY)) {
         std::fs::create_dir_all(directory.join("objects")).unwrap();
         let objects = directory.join("objects").canonicalize().unwrap();

@@ -1,0 +1,122 @@
+//! `SQLite` in a file, written by one connection at a time.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
+use sqlx::{AnyPool, Executor as _};
+
+use super::{DatabaseError, READERS, Write, schema};
+
+/// Opens the pools of the writer and of the readers, and makes the file where there is none.
+pub(super) async fn open(path: &Path) -> Result<(AnyPool, AnyPool), DatabaseError> {
+    let place = path.display().to_string();
+    let failed = |source| DatabaseError::Open { place: place.clone(), source };
+    // A statement waits five seconds for another process's write, and foreign keys hold: the
+    // driver's own choice.
+    let pool = |most: u32, patience: u64| {
+        AnyPoolOptions::new()
+            .max_connections(most)
+            .acquire_timeout(Duration::from_secs(patience))
+            .test_before_acquire(false)
+    };
+    let writer = pool(1, 30)
+        .after_connect(|connection, _| {
+            let pragmas = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL";
+            async move { connection.execute(pragmas).await.map(|_| ()) }.boxed()
+        })
+        .after_release(|connection, _| super::is_outside_transactions(connection).boxed())
+        .connect_with(options(path, "rwc").map_err(failed)?)
+        .await
+        .map_err(failed)?;
+    schema::migrate(&writer, &place, &schema::FILE).await?;
+    let readers = pool(READERS, 10)
+        .connect_with(options(path, "ro").map_err(failed)?)
+        .await
+        .map_err(failed)?;
+    Ok((writer, readers))
+}
+
+pub(super) async fn write(writer: &AnyPool) -> Result<Write, sqlx::Error> {
+    writer.begin_with("PRAGMA synchronous = FULL; BEGIN IMMEDIATE").await
+}
+
+pub(super) async fn write_behind(writer: &AnyPool) -> Result<Write, sqlx::Error> {
+    writer.begin_with("PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE").await
+}
+
+/// The driver takes a file as a URL alone.
+fn options(path: &Path, mode: &str) -> Result<AnyConnectOptions, sqlx::Error> {
+    let mut url = String::from("sqlite://");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(byte) {
+            url.push(char::from(*byte));
+        } else {
+            let _ = write!(url, "%{byte:02X}");
+        }
+    }
+    let _ = write!(url, "?mode={mode}");
+    url.parse()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Database, Place};
+
+    #[tokio::test]
+    async fn commits_are_synchronous_and_foreign_keys_hold() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Place::File(directory.path().join("registry.db"));
+        let database = Database::open(&place).await.unwrap();
+        let mut write = database.write().await.unwrap();
+        let pragma = |name: &str| format!("SELECT * FROM pragma_{name}");
+        for (name, value) in [("synchronous", 2), ("foreign_keys", 1), ("busy_timeout", 5000)] {
+            let sql = sqlx::AssertSqlSafe(pragma(name));
+            let found: i64 = sqlx::query_scalar(sql).fetch_one(&mut *write).await.unwrap();
+            assert_eq!(found, value, "{name}");
+        }
+        let mode: String = sqlx::query_scalar("SELECT * FROM pragma_journal_mode")
+            .fetch_one(&mut *write)
+            .await
+            .unwrap();
+        assert_eq!(mode, "wal");
+        drop(write);
+        for (behind, value) in [(true, 1), (false, 2)] {
+            let write = if behind { database.write_behind().await } else { database.write().await };
+            let mut write = write.unwrap();
+            let found: i64 = sqlx::query_scalar("SELECT * FROM pragma_synchronous")
+                .fetch_one(&mut *write)
+                .await
+                .unwrap();
+            assert_eq!(found, value);
+        }
+        let refused = sqlx::query("DELETE FROM log_state").execute(database.readers()).await;
+        assert!(refused.unwrap_err().to_string().contains("readonly"));
+    }
+
+    #[tokio::test]
+    async fn a_transaction_that_the_engine_ended_by_itself_keeps_no_other_from_beginning() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = Place::File(directory.path().join("registry.db"));
+        let database = Database::open(&place).await.unwrap();
+        for _ in 0..2 {
+            let mut write = database.write().await.unwrap();
+            // As it does where the disk is full, behind the driver's back.
+            sqlx::query("ROLLBACK").execute(&mut *write).await.unwrap();
+            assert!(write.commit().await.is_err());
+        }
+        database.write().await.unwrap().commit().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_path_that_reads_like_a_url_is_the_path_that_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path().join("50%20 #1?mode=ro & é");
+        std::fs::create_dir(&directory).unwrap();
+        let path = directory.join("registry.db");
+        Database::open(&Place::File(path.clone())).await.unwrap().close().await;
+        assert!(path.is_file());
+    }
+}
