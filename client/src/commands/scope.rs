@@ -38,9 +38,7 @@ pub(crate) enum Action {
         #[arg(long, value_name = "ROLE", default_value = "publisher")]
         role: String,
     },
-    /// Remove a member, never the last owner, or take an invitation back
-    ///
-    /// Whoever is no owner may remove itself: that is how one leaves.
+    /// Remove a member (oneself too), never the last owner, or take an invitation back
     #[command(after_help = "Example: skillpkg scope remove acme bob")]
     Remove {
         /// The scope
