@@ -90,14 +90,10 @@ impl Bucket {
     }
 
     pub(super) fn failed(&self, error: &object_store::Error) -> BlobsError {
-        self.troubled(match BucketTrouble::of(error) {
-            BucketTrouble::Unreachable(_) | BucketTrouble::Slow | BucketTrouble::Other(_)
-                if !self.has_keys && is_of_credentials(error) =>
-            {
-                BucketTrouble::NoCredentials
-            }
-            trouble => trouble,
-        })
+        if !self.has_keys && is_of_credentials(error) {
+            return self.troubled(BucketTrouble::NoCredentials);
+        }
+        self.troubled(BucketTrouble::of(error))
     }
 
     pub(super) fn troubled(&self, trouble: BucketTrouble) -> BlobsError {

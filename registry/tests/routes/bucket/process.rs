@@ -57,6 +57,15 @@ fn a_bucket_that_cannot_be_used_is_told_with_what_to_do() {
     assert!(told.contains("`AWS_ACCESS_KEY_ID`"), "{told}");
     let told = refused(serve(data.path(), &here).env_remove("AWS_SECRET_ACCESS_KEY"));
     assert!(told.contains("there are no credentials"), "{told}");
+    // The machine's own service of credentials refuses, or is not there.
+    let forbids = "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    for metadata in [always(forbids), "127.0.0.1:9".to_owned()] {
+        let mut serve = serve(data.path(), &here);
+        serve.env_remove("AWS_ACCESS_KEY_ID").env_remove("AWS_SECRET_ACCESS_KEY");
+        serve.env("AWS_METADATA_ENDPOINT", format!("http://{metadata}"));
+        let told = refused(&mut serve);
+        assert!(told.contains("there are no credentials"), "{told}");
+    }
     // Port 9 of this machine: nobody listens there.
     let told = refused(&mut serve(data.path(), &endpoint("127.0.0.1:9")));
     assert!(told.contains("cannot be reached"), "{told}");
