@@ -43,6 +43,7 @@ use url::Url;
 
 use crate::project::{PROJECT_FILE, ProjectDirectory};
 use crate::runner::commands;
+use crate::trust::MAXIMUM_AGE;
 use crate::{Error, Kind, Settings};
 use check::{Runners, is_young, old_enough_at};
 use file::PolicyFile;
@@ -129,9 +130,21 @@ impl Policy {
 
     /// The greatest age of a registry's checkpoint that every policy allows, and where the one
     /// stands that allows no more.
+    ///
+    /// Whoever runs the machine and its user may allow more than there is without a policy; a
+    /// project, which somebody else wrote, only less.
     pub fn maximum_checkpoint_age(&self) -> Option<(Age, &Place)> {
-        let ages = self.files.iter().filter_map(|file| file.maximum_checkpoint_age.as_ref());
-        ages.map(|age| (age.value, &age.place)).min_by_key(|(age, _)| *age)
+        let least = |is_project: bool| {
+            let files = self.files.iter();
+            files
+                .filter(|file| (file.whose == Whose::Project) == is_project)
+                .filter_map(|file| file.maximum_checkpoint_age.as_ref())
+                .map(|age| (age.value, &age.place))
+                .min_by_key(|(age, _)| *age)
+        };
+        let of_owner = least(false);
+        let allowed = of_owner.map_or(MAXIMUM_AGE, |(age, _)| age.seconds());
+        least(true).filter(|(age, _)| age.seconds() < allowed).or(of_owner)
     }
 
     /// The witnesses of each policy that names any, with its quorum. A checkpoint has to satisfy

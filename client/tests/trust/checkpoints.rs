@@ -112,6 +112,11 @@ async fn a_frozen_checkpoint_is_stale_and_a_policy_says_when() {
     let error = machine.in_project("three").refused("waitlist").await;
     assert_eq!((error.code.as_str(), error.kind), ("checkpoint_stale", Kind::Refused));
     assert!(error.message.contains("15 days") && error.message.contains("clock"), "{error}");
+    // A project that somebody else wrote allows no more than there is without a policy.
+    let cloned = machine.in_project("four");
+    let text = "[policy]\nmaximum-checkpoint-age = \"500w\"\n";
+    std::fs::write(cloned.settings.project.join("skillpkg.toml"), text).unwrap();
+    assert_eq!(cloned.refused("waitlist").await.code, "checkpoint_stale");
     machine.rule("maximum-checkpoint-age = \"2h\"\n");
     registry.change(|state| state.log.time = now() - 3 * 60 * 60);
     let error = machine.in_project("three").refused("waitlist").await;
