@@ -87,7 +87,8 @@ fn instead(found: &str) -> &'static str {
     if found == FILE {
         "give another directory, or leave `--database` out"
     } else {
-        "give that one with `--database`, or another directory"
+        "give that one with `--database`, or another directory; where the database itself was moved, \
+         remove the file `database-server` in the directory first"
     }
 }
 
@@ -151,7 +152,12 @@ impl Places {
         if file.exists() {
             return elsewhere(FILE.to_owned(), format!("`{asked}`"));
         }
-        Ok(Place::Server(asked))
+        match fs::read_to_string(server) {
+            Ok(found) if found.trim() != asked.to_string() => {
+                elsewhere(format!("`{}`", found.trim()), format!("`{asked}`"))
+            }
+            _ => Ok(Place::Server(asked)),
+        }
     }
 }
 

@@ -44,7 +44,7 @@ pub use backfill::complete;
 pub use error::LogError;
 pub use keyring::Keyring;
 pub use moment::Moment;
-pub use open::tiles_are_its_own;
+pub use open::belong_together;
 pub use progress::Progress;
 pub use sequencer::Sequencer;
 pub use tiles::TileStore;

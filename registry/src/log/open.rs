@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, RwLock};
 
 use futures_util::TryStreamExt as _;
-use skillpkg_schema::log::{Checkpoint, Record, Sealed, Subject, empty_heads, empty_root};
+use skillpkg_schema::log::{Checkpoint, Hash, Record, Sealed, Subject, empty_heads, empty_root};
 use skillpkg_schema::wire::{Hashes, Proven};
 use tokio::sync::Notify;
 
@@ -78,11 +78,7 @@ impl Log {
     }
 
     /// Takes the newest checkpoint that the database knows as the present one.
-    async fn begin_at(
-        &self,
-        covered: u64,
-        root: skillpkg_schema::log::Hash,
-    ) -> Result<(), LogError> {
+    async fn begin_at(&self, covered: u64, root: Hash) -> Result<(), LogError> {
         if covered == 0 {
             return Ok(());
         }
@@ -151,27 +147,50 @@ pub(super) fn signed(directory: &Path, keyring: &Keyring) -> Result<Option<Check
     Ok(Some(verified.checkpoint))
 }
 
-/// Whether the tiles beside the objects are of this log: that they lead to the newest checkpoint, or
-/// that there are none of either.
-pub async fn tiles_are_its_own(data: &Data) -> Result<bool, LogError> {
+/// Whether the database, the newest checkpoint and the tiles beside the objects are of one log, and
+/// the database is as new as the checkpoint; or whether there is nothing of a log in any of them.
+pub async fn belong_together(data: &Data) -> Result<bool, LogError> {
     // A tile that is read while the log grows may have made place for a longer one.
     for _ in 0..3 {
         let directory = data.log();
+        // Under the write lock: nothing is settled meanwhile.
+        let mut write = data.database.write().await?;
+        let Counters { sealed, covered, .. } = Counters::read(&mut *write).await?;
+        let tree = read_tree(&mut write).await?;
         let checkpoint = match Keyring::open(&directory)? {
             Some(keyring) => signed(&directory, &keyring)?,
             None => None,
         };
+        drop(write);
         let Some(checkpoint) = checkpoint.filter(|checkpoint| checkpoint.size > 0) else {
             let any = data.blobs.list(&object_store::path::Path::from(PREFIX)).try_next().await?;
-            return Ok(any.is_none());
+            return Ok(any.is_none() && covered == 0);
         };
-        match TileStore::new(data.blobs.clone()).edge(checkpoint.size).await {
-            Ok(edge) => return Ok(edge.root() == checkpoint.root),
+        if covered < checkpoint.size && sealed != checkpoint.size {
+            return Ok(false);
+        }
+        match are_of_one_log(data, &checkpoint, covered, tree.root()).await {
             Err(LogError::MissingTile(_)) => {}
-            Err(error) => return Err(error),
+            answer => return answer,
         }
     }
     Ok(false)
+}
+
+/// Whether the tiles lead to a checkpoint, and say of the documents what the database says.
+async fn are_of_one_log(
+    data: &Data,
+    checkpoint: &Checkpoint,
+    covered: u64,
+    heads: Hash,
+) -> Result<bool, LogError> {
+    let tiles = TileStore::new(data.blobs.clone());
+    if tiles.edge(checkpoint.size).await?.root() != checkpoint.root {
+        return Ok(false);
+    }
+    let Some(last) = covered.checked_sub(1) else { return Ok(heads == empty_heads()) };
+    let record = Record::from_bytes(&tiles.entry(last, covered).await?)?;
+    Ok(matches!(record.subject, Subject::Heads { root } if root == heads))
 }
 
 fn empty(origin: String) -> Checkpoint {

@@ -47,8 +47,8 @@ pub async fn remove_orphans(
     age: Duration,
     dry_run: bool,
 ) -> Result<Removal, UpkeepError> {
-    // Files lie beside their database; a bucket is wherever somebody says that it is.
-    if !data.blobs.are_files() && !log::tiles_are_its_own(data).await? {
+    // What the rows of another database name, or of an older copy, is not what the objects are for.
+    if !log::belong_together(data).await? {
         return Err(UpkeepError::OthersObjects);
     }
     let mut removal = Removal::default();

@@ -22,8 +22,9 @@ pub enum UpkeepError {
     Blobs(#[from] BlobsError),
     /// The objects are another registry's.
     #[error(
-        "the log beside the objects is not this registry's: `gc` would remove what another one needs, \
-         and removes nothing; correct `--blobs` or `--data`"
+        "the log beside the objects is not this registry's, or the database is an older copy: `gc` \
+         would remove what is needed, and removes nothing; correct `--blobs`, `--database` or \
+         `--data`"
     )]
     OthersObjects,
     /// The log.

@@ -6,9 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
+use skillpkg_registry::data::Data;
 use skillpkg_registry::names::ChangeError;
 use skillpkg_registry::names::deletion::{self, Deletion};
 use skillpkg_registry::names::transfer::transfer;
+use skillpkg_registry::upkeep::UpkeepError;
 use skillpkg_registry::{attendance, upkeep};
 use skillpkg_schema::wire::{Document, Owners};
 
@@ -286,4 +288,35 @@ async fn a_registry_that_serves_learns_what_another_process_deletes() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     attending.abort();
+}
+
+#[tokio::test]
+async fn nothing_is_removed_by_the_word_of_another_database_or_of_an_older_copy() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    registry.published(&ana, "waitlist", "1.0.0").await;
+    let (other, unused) = (TestRegistry::start().await, TestRegistry::start().await);
+    let ben = other.author("ben").await;
+    for name in ["one", "two", "three", "four"] {
+        other.published(&ben, name, "1.0.0").await;
+    }
+    let refused = async |data: &Data| {
+        for dry_run in [true, false] {
+            let answer = upkeep::remove_orphans(data, Duration::ZERO, dry_run).await;
+            assert!(matches!(answer, Err(UpkeepError::OthersObjects)), "{answer:?}");
+        }
+    };
+    for other in [&other, &unused] {
+        let mut mixed = registry.data().clone();
+        mixed.database = other.data().database.clone();
+        refused(&mixed).await;
+    }
+    let of_own = upkeep::remove_orphans(registry.data(), Duration::ZERO, false).await.unwrap();
+    assert_eq!((of_own.removed, of_own.bytes), (0, 0));
+    let mut write = registry.data().database.write().await.unwrap();
+    let older = "UPDATE log_state SET sealed = sealed - 1, covered = covered - 1";
+    sqlx::query(older).execute(&mut *write).await.unwrap();
+    write.commit().await.unwrap();
+    refused(registry.data()).await;
+    assert_eq!(upkeep::verify(other.data()).await.unwrap().problems, []);
 }

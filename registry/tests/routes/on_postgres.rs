@@ -145,6 +145,16 @@ async fn a_directory_goes_with_one_kind_of_database_and_a_newer_schema_with_none
     let data = Data::open_or_create(in_server(&server, &of_server)).await.unwrap();
     let refused = Data::open_or_create(&of_server).await.unwrap_err().to_string();
     assert!(refused.contains("/skillpkg") && refused.contains("`--database`"), "{refused}");
+    // Nor is another database taken for the one that it goes with, by whatever command.
+    let note = of_server.join("database-server");
+    let noted = std::fs::read_to_string(&note).unwrap();
+    let database = Some(server.url("postgres").parse().unwrap());
+    let another = Places { database, ..Places::from(&of_server) };
+    for refused in [Data::open(another.clone()).await, Data::open_or_create(another).await] {
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("database-server"), "{refused}");
+    }
+    assert_eq!(std::fs::read_to_string(&note).unwrap(), noted);
     let mut write = data.database.write().await.unwrap();
     sqlx::query(
         "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
