@@ -7,9 +7,13 @@ mod answers;
 mod carried;
 mod contents;
 mod error;
+mod gather;
 mod make;
 mod since;
+mod target;
 mod verify;
+mod wanted;
+mod write;
 
 pub(crate) use carried::Shelf;
 pub use carried::{Carried, is_bundle};

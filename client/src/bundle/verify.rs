@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use skillpkg_schema::QualifiedName;
+use skillpkg_schema::{QualifiedName, Version};
 use skillpkg_store::archive::{ArchiveError, Bounds, Reader, Sink};
 use url::Url;
 
@@ -12,7 +12,7 @@ use crate::install::vouched;
 use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::state::Signers;
-use crate::trust::{Claim, Rules, Trust, check_keys, copied_for_looking};
+use crate::trust::{Claim, Found, Rules, Trust, check_keys, copied_for_looking};
 use crate::{Error, Kind, Settings};
 
 /// What is wrong with one part of a bundle.
@@ -36,17 +36,8 @@ pub struct Verified {
 /// Verifies everything in a bundle as an install would: the logs against those that are known here,
 /// documents, records, archives and signatures. Changes nothing of what is known.
 pub async fn verify(settings: &Settings, carried: &Arc<Carried>) -> Result<Verified, Error> {
-    verify_trusting(settings, carried, false).await
-}
-
-/// As [`verify`]; where nothing is known of a log, it is taken as the bundle shows it.
-pub(super) async fn verify_trusting(
-    settings: &Settings,
-    carried: &Arc<Carried>,
-    trust_on_first_use: bool,
-) -> Result<Verified, Error> {
     let home = copied_for_looking(&settings.home)?;
-    let mut look = settings.clone().with_bundle(Arc::clone(carried), trust_on_first_use);
+    let mut look = settings.clone().with_bundle(Arc::clone(carried), false);
     look.home = home.path().to_path_buf();
     let trust = Trust::new(&look, Rules::of(&Policy::of_user(settings)?));
     let mut verified = Verified::default();
@@ -55,41 +46,43 @@ pub(super) async fn verify_trusting(
         let names: Vec<QualifiedName> =
             held.skills.iter().map(|skill| skill.name.clone()).collect();
         verified.checked += held.skills.iter().map(|skill| skill.versions.len()).sum::<usize>();
-        let asked = match trust.documents(&registry, &names).await {
-            Ok(asked) => asked,
+        let documents = match trust.documents(&registry, &names).await {
+            Ok(asked) => asked.documents,
             Err(error) => {
                 verified.faults.push(Fault { what: held.url.clone(), error });
                 continue;
             }
         };
-        for found in asked.documents {
-            for version in registry.shelf().into_iter().flat_map(|shelf| {
-                shelf.versions(&found.document.name).iter().map(|one| one.version.clone())
-            }) {
-                let what = format!("{}@{version}", found.document.name);
-                let document = &found.document;
-                let checked = match document.version(&version) {
-                    None => Err(not_listed(carried.path(), &what)),
-                    Some(entry) => {
-                        async {
-                            check_keys(document, entry)?;
-                            let view = found.view.clone();
-                            let view = view.ok_or_else(|| not_listed(carried.path(), &what))?;
-                            let claims = [(view, Claim::of(document, entry))];
-                            trust.proofs(&registry, &claims).await?;
-                            let bytes = registry.archive(&entry.archive, entry.size).await?;
-                            archive(&bytes, url, document, entry)
-                        }
-                        .await
-                    }
-                };
-                if let Err(error) = checked {
+        for found in &documents {
+            let shelf = registry.shelf();
+            let versions = shelf.map_or(&[][..], |shelf| shelf.versions(&found.document.name));
+            for one in versions {
+                if let Err(error) = version(&trust, carried, &registry, found, &one.version).await {
+                    let what = format!("{}@{}", found.document.name, one.version);
                     verified.faults.push(Fault { what, error });
                 }
             }
         }
     }
     Ok(verified)
+}
+
+/// Verifies one version that a bundle holds: its record, its archive, its signatures.
+async fn version(
+    trust: &Trust<'_>,
+    carried: &Carried,
+    registry: &Registry,
+    found: &Found,
+    version: &Version,
+) -> Result<(), Error> {
+    let document = &found.document;
+    let not_listed = || not_listed(carried.path(), &format!("{}@{version}", document.name));
+    let entry = document.version(version).ok_or_else(not_listed)?;
+    check_keys(document, entry)?;
+    let view = found.view.clone().ok_or_else(not_listed)?;
+    trust.proofs(registry, &[(view, Claim::of(document, entry))]).await?;
+    let bytes = registry.archive(&entry.archive, entry.size).await?;
+    archive(&bytes, registry.url(), document, entry)
 }
 
 fn not_listed(path: &Path, what: &str) -> Error {
