@@ -12,7 +12,7 @@ use url::Url;
 use crate::policy::{From, Policy, refuse};
 use crate::registry::Registry;
 use crate::settings::registry_text;
-use crate::trust::{Claim, Found, Notice, Rules, Standings, Trust, Unproven};
+use crate::trust::{Claim, Found, Notice, Rules, Said, Standings, Trust, Unproven};
 use crate::{Error, Kind, Settings};
 
 /// The documents of skills, and the registries that they came from.
@@ -110,14 +110,14 @@ impl Index {
     /// Remembers what the documents say against versions: those of a bundle as of the time of the
     /// checkpoint that proves them.
     pub(super) fn learn_standings(&self, home: &Path, now: u64) -> Result<(), Error> {
-        if self.documents.values().all(|(registry, _)| registry.shelf().is_none()) {
-            return Standings::learn(home, self.documents(), now);
-        }
-        let of_bundle = self.documents.values().map(|(registry, found)| {
-            let then = found.view.as_ref().and_then(|view| view.time());
-            (registry.url(), &found.document, then.unwrap_or_default().min(now))
+        let is_carried = self.documents.values().any(|(registry, _)| registry.shelf().is_some());
+        let said = self.documents.values().map(|(registry, found)| {
+            let (registry, document, view) = (registry.url(), &found.document, found.view.as_ref());
+            let then = view.and_then(|view| view.time()).unwrap_or_default().min(now);
+            let leaves = view.map_or(0, |view| view.checkpoint().size);
+            Said { registry, document, at: if is_carried { then } else { now }, leaves }
         });
-        Standings::learn_earlier(home, of_bundle)
+        if is_carried { Standings::learn_earlier(home, said) } else { Standings::learn(home, said) }
     }
 
     /// Every document, and the registry it came from.

@@ -26,11 +26,32 @@ const MOST_SHOWN: usize = 500;
 struct OfSkill {
     /// When, in seconds since 1970.
     asked: u64,
+    /// Leaves of the log that proved it; 0 where none did.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    leaves: u64,
     /// Reasons by version.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     yanked: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     advisories: Vec<Advisory>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(leaves: &u64) -> bool {
+    *leaves == 0
+}
+
+/// One document, and how late it speaks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Said<'d> {
+    /// The registry that says it.
+    pub(crate) registry: &'d Url,
+    /// What it says.
+    pub(crate) document: &'d Document,
+    /// When, in seconds since 1970.
+    pub(crate) at: u64,
+    /// Leaves of the log that proves it; 0 where none does.
+    pub(crate) leaves: u64,
 }
 
 /// What registries last said against versions.
@@ -189,44 +210,41 @@ impl Standings {
     /// A crash leaves what was remembered before, or all of it.
     pub(crate) fn learn<'d>(
         home: &Path,
-        documents: impl IntoIterator<Item = (&'d Url, &'d Document)>,
-        now: u64,
+        said: impl IntoIterator<Item = Said<'d>>,
     ) -> Result<(), Error> {
-        let said: Vec<(&Url, &QualifiedName, OfSkill)> = documents
-            .into_iter()
-            .map(|(registry, document)| (registry, &document.name, OfSkill::of(document, now)))
-            .collect();
+        let said: Vec<(Said<'_>, OfSkill)> =
+            said.into_iter().map(|said| (said, OfSkill::of(&said))).collect();
         let known = Self::read(home)?;
-        let is_new = |(registry, name, said): &(&Url, &QualifiedName, OfSkill)| {
-            !known.skill(registry, name).unwrap_or(&OfSkill::default()).says(said)
+        let is_new = |(said, now): &(Said<'_>, OfSkill)| {
+            let before = known.skill(said.registry, &said.document.name);
+            !before.unwrap_or(&OfSkill::default()).says(now)
         };
         if !said.iter().any(is_new) {
             return Ok(());
         }
         Self::change(home, |all| {
-            for (registry, name, said) in said {
-                *all.entry(registry, name) = said;
+            for (said, now) in said {
+                *all.entry(said.registry, &said.document.name) = now;
             }
         })
     }
 
-    /// As [`Standings::learn`], of documents of an earlier time each, in seconds since 1970: what was
-    /// said later stays.
+    /// As [`Standings::learn`], of documents that may be of an earlier day: what was said later
+    /// stays. Which is later, the log tells by its leaves; without one, the time.
     pub(crate) fn learn_earlier<'d>(
         home: &Path,
-        documents: impl IntoIterator<Item = (&'d Url, &'d Document, u64)>,
+        said: impl IntoIterator<Item = Said<'d>>,
     ) -> Result<(), Error> {
-        let said: Vec<(&Url, &QualifiedName, OfSkill)> = documents
-            .into_iter()
-            .map(|(registry, document, then)| {
-                (registry, &document.name, OfSkill::of(document, then))
-            })
-            .collect();
         Self::change(home, |all| {
-            for (registry, name, said) in said {
-                let known = all.entry(registry, name);
-                if said.asked >= known.asked {
-                    *known = said;
+            for said in said {
+                let known = all.entry(said.registry, &said.document.name);
+                let is_later = if known.leaves > 0 && said.leaves > 0 {
+                    said.leaves >= known.leaves
+                } else {
+                    said.at >= known.asked
+                };
+                if is_later {
+                    *known = OfSkill::of(&said);
                 }
             }
         })
@@ -264,11 +282,13 @@ impl Standings {
 }
 
 impl OfSkill {
-    fn of(document: &Document, now: u64) -> Self {
+    fn of(said: &Said<'_>) -> Self {
+        let Said { document, at, leaves, .. } = *said;
         let yanked = document.versions.iter().filter_map(|entry| {
             Some((entry.version.to_string(), entry.yanked.as_ref()?.reason.clone()))
         });
-        Self { asked: now, yanked: yanked.collect(), advisories: document.advisories.clone() }
+        let advisories = document.advisories.clone();
+        Self { asked: at, leaves, yanked: yanked.collect(), advisories }
     }
 
     /// Whether both say the same, whenever.
@@ -328,7 +348,10 @@ mod tests {
             advisories: vec![advisory("^1", Effect::Forbid), advisory("^2", Effect::Warn)],
         };
         let read = || Standings::read(home.path()).unwrap();
-        Standings::learn(home.path(), [(&registry, &document)], 7).unwrap();
+        let learn = |document: &Document, at| {
+            Standings::learn(home.path(), [Said { registry: &registry, document, at, leaves: at }])
+        };
+        learn(&document, 7).unwrap();
         let standing = read().of(&registry, &name, &version);
         assert_eq!(standing.advisories.len(), 1);
         let error = standing.check(&name, &version).unwrap_err();
@@ -338,7 +361,17 @@ mod tests {
         assert!(!read().is_due(&registry, &name, 7) && read().is_due(&registry, &name, 7 + 3_600));
         assert!(read().is_due(&other, &name, 7));
         document.advisories.clear();
-        Standings::learn(home.path(), [(&registry, &document)], 8).unwrap();
+        // Out of a bundle, what is of an earlier log takes nothing back, whatever the clocks say.
+        for (leaves, at, is_empty) in [(6, 9, false), (7, 6, true)] {
+            let said = Said { registry: &registry, document: &document, at, leaves };
+            Standings::learn_earlier(home.path(), [said]).unwrap();
+            assert_eq!(read().of(&registry, &name, &version).is_empty(), is_empty, "{leaves}");
+        }
+        document.advisories.push(advisory("^1", Effect::Warn));
+        learn(&document, 3).unwrap();
+        assert!(!read().of(&registry, &name, &version).is_empty());
+        document.advisories.clear();
+        learn(&document, 8).unwrap();
         assert!(read().of(&registry, &name, &version).is_empty());
     }
 }

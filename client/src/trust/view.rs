@@ -210,7 +210,7 @@ impl VerifiedView {
     }
 
     /// What was signed.
-    pub(super) fn checkpoint(&self) -> &Checkpoint {
+    pub(crate) fn checkpoint(&self) -> &Checkpoint {
         &self.verified.checkpoint
     }
 
