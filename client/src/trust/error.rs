@@ -261,6 +261,9 @@ pub(super) enum Refusal {
     /// State of ours that cannot be read, or is gone.
     #[error("what is remembered of a log in `{}` is damaged: {reason}", shown(path))]
     State { path: PathBuf, reason: String },
+    /// More logs than are remembered.
+    #[error("{most} logs are known in `{}`, which is the most", shown(path))]
+    Full { path: PathBuf, most: usize },
     /// State that a later version wrote.
     #[error("`{}` is of version {found}; this skillpkg reads version 1", shown(path))]
     TooNew { path: PathBuf, found: u64 },
@@ -363,6 +366,7 @@ impl Refusal {
             Self::KeyRevoked { .. } => "key_revoked_before",
             Self::Witnesses { .. } => "witness_quorum",
             Self::State { .. } => "trust_state_damaged",
+            Self::Full { .. } => "trust_state_full",
             Self::TooNew { .. } => "format_too_new",
             Self::Busy { .. } => "trust_state_busy",
         }
@@ -370,7 +374,9 @@ impl Refusal {
 
     fn kind(&self) -> Kind {
         match self {
-            Self::State { .. } | Self::TooNew { .. } | Self::Busy { .. } => Kind::Failed,
+            Self::State { .. } | Self::Full { .. } | Self::TooNew { .. } | Self::Busy { .. } => {
+                Kind::Failed
+            }
             Self::Stale { .. }
             | Self::Future { .. }
             | Self::OtherKey { .. }
@@ -462,6 +468,9 @@ impl Refusal {
                 "`skillpkg log forget {}` moves it aside, and the log is pinned anew",
                 escape(&path.file_name().unwrap_or_default().to_string_lossy())
             ),
+            Self::Full { .. } => "`skillpkg log` tells them, and `skillpkg log forget URL` forgets those of a registry that \
+                 you use no more"
+                .to_owned(),
             Self::TooNew { found, .. } => format!(
                 "use a skillpkg that reads state of version {found}, or another SKILLPKG_HOME"
             ),

@@ -21,7 +21,7 @@ use crate::registry::Registry;
 use crate::state::{Durable, Stored};
 
 /// The file of a tree beside that of its log.
-const TREE_FILE: &str = "tree.json";
+pub(super) const TREE_FILE: &str = "tree.json";
 
 /// Tiles that lead to the root of a verified checkpoint.
 #[derive(Debug, Clone)]

@@ -11,6 +11,7 @@ use skillpkg_schema::signature::Envelope;
 use url::Url;
 
 use super::error::Refusal;
+use super::kept_tree::TREE_FILE;
 use crate::Error;
 use crate::settings::registry_text;
 use crate::state::{Durable, PATIENCE, ProjectLock, StateError, Stored, lock_file};
@@ -165,15 +166,9 @@ impl TrustStore {
 
     /// Whether a log speaks for a registry, as its file says, unverified.
     pub(super) fn speaks_for(&self, registry: &Url) -> Result<bool, Refusal> {
-        let entries = match fs::read_dir(&self.directory) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(damaged(&self.directory, error.to_string())),
-        };
         let registry = registry_text(registry);
-        for path in entries.take(MAX_LOGS).flatten().map(|entry| entry.path()) {
-            if is_of_log(&path)
-                && let Some(record) = self.read(&path)?
+        for path in self.directories()? {
+            if let Some(record) = self.read(&path)?
                 && record.registries.iter().any(|bound| bound.url == registry)
             {
                 return Ok(true);
@@ -188,23 +183,59 @@ impl TrustStore {
     }
 
     fn records(&self, wanted: impl Fn(&LogRecord) -> bool) -> Result<Vec<KnownLog>, Refusal> {
-        let entries = match fs::read_dir(&self.directory) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(damaged(&self.directory, error.to_string())),
-        };
         let mut logs = Vec::new();
-        for entry in entries.take(MAX_LOGS) {
-            let path = entry.map_err(|error| damaged(&self.directory, error.to_string()))?.path();
-            if !is_of_log(&path) {
-                continue;
-            }
+        for path in self.directories()? {
             if let Some(record) = self.read(&path)?.filter(&wanted) {
                 logs.push(self.verify(record)?);
             }
         }
         logs.sort_by(|one, other| one.origin().cmp(other.origin()));
         Ok(logs)
+    }
+
+    /// The directories of all logs. More than there may be are an error: one that was left out would
+    /// be taken for one that nobody knows.
+    fn directories(&self) -> Result<Vec<PathBuf>, Refusal> {
+        let found = self.directories_unbounded().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => damaged(&self.directory, "it leads nowhere".to_owned()),
+            _ => damaged(&self.directory, error.to_string()),
+        })?;
+        if found.len() > MAX_LOGS {
+            return Err(Refusal::Full { path: self.directory.clone(), most: MAX_LOGS });
+        }
+        Ok(found)
+    }
+
+    /// The same, however many they are; nothing where nothing was ever remembered.
+    fn directories_unbounded(&self) -> io::Result<Vec<PathBuf>> {
+        let entries = match fs::read_dir(&self.directory) {
+            Err(error)
+                if error.kind() == io::ErrorKind::NotFound
+                    && self.directory.symlink_metadata().is_err() =>
+            {
+                return Ok(Vec::new());
+            }
+            entries => entries?,
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let path = entry?.path();
+            // One that holds what was refused alone is of no log that is known.
+            if is_of_log(&path) && (path.join(LOG_FILE).exists() || self.is_left(&path)) {
+                found.push(path);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether something is left of a log whose file is not there.
+    fn is_left(&self, directory: &Path) -> bool {
+        let proofs = directory.file_name().map(|name| self.proofs.join(name));
+        let has_proofs =
+            |path: PathBuf| fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+        directory.join(LOG_FILE).symlink_metadata().is_ok()
+            || directory.join(TREE_FILE).symlink_metadata().is_ok()
+            || proofs.is_some_and(has_proofs)
     }
 
     /// What a log's file says; [`None`] where there is none.
@@ -215,6 +246,10 @@ impl TrustStore {
             StateError::Damaged { reason, .. } => damaged(directory, reason),
             error => damaged(directory, error.to_string()),
         })?;
+        if record.is_none() && self.is_left(directory) {
+            let reason = format!("`{LOG_FILE}` is gone, and the rest of what was known is there");
+            return Err(damaged(directory, reason));
+        }
         if let Some(record) = &record
             && self.directory_of(&record.origin) != directory
         {
@@ -259,6 +294,9 @@ impl TrustStore {
         let _lock = self.lock()?;
         if self.read(&self.directory_of(&record.origin))?.is_some() {
             return Ok(Kept::Raced);
+        }
+        if self.directories()?.len() >= MAX_LOGS {
+            return Err(Refusal::Full { path: self.directory.clone(), most: MAX_LOGS }.into());
         }
         self.write(record, Durable::Yes)?;
         Ok(Kept::Yes)
@@ -312,18 +350,10 @@ impl TrustStore {
     /// The directories of the logs that are meant: with this origin or a registry of this URL, or,
     /// though they cannot be read, with this name; all where it is `*`.
     pub(super) fn meant(&self, what: &str) -> Result<Vec<PathBuf>, Error> {
-        let failed = |error: &io::Error| crate::project::io_error(&self.directory, error);
-        let entries = match fs::read_dir(&self.directory) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed(&error)),
-        };
+        let found = self.directories_unbounded();
+        let found = found.map_err(|error| crate::project::io_error(&self.directory, &error))?;
         let mut meant = Vec::new();
-        for entry in entries {
-            let path = entry.map_err(|error| failed(&error))?.path();
-            if !is_of_log(&path) || !path.join(LOG_FILE).exists() {
-                continue;
-            }
+        for path in found {
             let is_meant = match self.read(&path) {
                 Ok(Some(record)) => {
                     record.origin == what || record.registries.iter().any(|bound| bound.url == what)
@@ -384,4 +414,35 @@ fn is_of_log(path: &Path) -> bool {
 
 fn damaged(path: &Path, reason: String) -> Refusal {
     Refusal::State { path: path.to_owned(), reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_log_is_pinned_beyond_those_that_are_remembered() {
+        let home = tempfile::tempdir().unwrap();
+        let store = TrustStore::new(home.path());
+        let record = |origin: &str| LogRecord {
+            origin: origin.to_owned(),
+            identities: Vec::new(),
+            checkpoint: String::new(),
+            seen: 0,
+            pinned: Pinned::FirstUse,
+            registries: Vec::new(),
+        };
+        for number in 1..MAX_LOGS {
+            let directory = store.directory_of(&number.to_string());
+            fs::create_dir_all(&directory).unwrap();
+            fs::write(directory.join(LOG_FILE), "{}").unwrap();
+        }
+        // What was refused of a log that is not known counts for none.
+        fs::create_dir_all(store.directory_of("refused").join("evidence")).unwrap();
+        assert_eq!(store.pin(&record("the last")).unwrap(), Kept::Yes);
+        assert_eq!(store.pin(&record("the last")).unwrap(), Kept::Raced);
+        let error = store.pin(&record("one more")).unwrap_err();
+        assert_eq!(error.code, "trust_state_full");
+        assert!(!store.directory_of("one more").exists());
+    }
 }

@@ -46,6 +46,51 @@ async fn damaged_state_is_refused_with_the_way_out_and_never_pinned_anew() {
 }
 
 #[tokio::test]
+async fn a_log_whose_file_is_gone_is_not_taken_for_one_that_was_never_known() {
+    let registry = Registry::with_waitlist();
+    let machine = Machine::new(&registry);
+    machine.install("waitlist").await.unwrap();
+    let directory = machine.log_directory();
+    let file = directory.join("log.json");
+    let text = fs::read(&file).unwrap();
+    fs::remove_file(&file).unwrap();
+    // Whatever log is shown then: the proofs tell that one was known.
+    registry.change(|state| state.log = Log::new("skillpkg/other"));
+    registry.publish("waitlist", "1.1.0");
+    let error = machine.in_project("two").refused("waitlist").await;
+    assert_eq!(error.code, "trust_state_damaged", "{error}");
+    fs::write(&file, text).unwrap();
+    assert_eq!(machine.in_project("two").refused("waitlist").await.code, "log_key_changed");
+    fs::remove_file(&file).unwrap();
+    #[cfg(unix)]
+    {
+        fs::remove_dir_all(machine.settings.home.join("proofs")).unwrap();
+        std::os::unix::fs::symlink("/nonexistent/log.json", &file).unwrap();
+        let error = machine.in_project("two").refused("waitlist").await;
+        assert_eq!(error.code, "trust_state_damaged", "{error}");
+    }
+    let named = directory.file_name().unwrap().to_str().unwrap();
+    let forgotten = trust::forget(&machine.settings, named).unwrap();
+    assert_eq!(forgotten.len(), usize::from(cfg!(unix)));
+}
+
+#[tokio::test]
+async fn where_there_are_more_logs_than_are_remembered_none_is_overlooked() {
+    let registry = Registry::with_waitlist();
+    let machine = Machine::new(&registry);
+    machine.install("waitlist").await.unwrap();
+    let known = machine.log_directory();
+    for number in 0..1_000 {
+        let other = known.with_file_name(format!("{number:032x}"));
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("log.json"), "x").unwrap();
+    }
+    let error = machine.in_project("two").refused("waitlist").await;
+    assert_eq!(error.code, "trust_state_full", "{error}");
+    assert_eq!(trust::forget(&machine.settings, "*").unwrap().len(), 1_001);
+}
+
+#[tokio::test]
 async fn runs_at_once_never_set_a_log_back_and_all_succeed() {
     let registry = Registry::with_waitlist();
     let machine = Machine::new(&registry);
