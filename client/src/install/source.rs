@@ -23,6 +23,7 @@ use crate::policy::Policy;
 use crate::project::{Locked, ProjectArchive, Source};
 use crate::registry::Registry;
 use crate::revocation::of_known_registries;
+use crate::settings::registry_text;
 use crate::state::Signers;
 use crate::trust::{Rules, Standing, Standings, Trust, check_keys, forbidden, forbidding, now};
 use crate::{Error, Kind, keys, parallel};
@@ -318,14 +319,14 @@ fn from_index(
     let document = &*carried_alone(registry, document);
     let candidates = candidates_of(document, registry.url(), signers)?;
     let now = Timestamp::now();
-    let Picked { entry, passed_over } = match &skill.keep {
-        Some(keep) => {
-            check_carried(registry, keep)?;
-            Picked { entry: locked_entry(document, keep)?, passed_over: Vec::new() }
-        }
-        None => {
-            pick_passing(document, &skill.wanted.requirement, |entry| policy.is_young(entry, now))?
-        }
+    let Picked { entry, passed_over } = if let Some(keep) = &skill.keep {
+        check_carried(registry, keep)?;
+        Picked { entry: locked_entry(document, keep)?, passed_over: Vec::new() }
+    } else {
+        let is_young = |entry: &VersionEntry| policy.is_young(entry, now);
+        let picked = pick_passing(document, &skill.wanted.requirement, is_young)?;
+        check_unchanged(session, registry, name, picked.entry)?;
+        picked
     };
     if let Some(advisory) = forbidding(document, &entry.version) {
         return Err(forbidden(name, &entry.version, advisory));
@@ -397,6 +398,31 @@ fn check_carried(registry: &Registry, keep: &Locked) -> Result<(), Error> {
         return Ok(());
     }
     Err(shelf.lacks(&format!("`{}@{}`, which the lockfile names", keep.name, keep.version)))
+}
+
+/// That a version which is locked from the same registry is what it was: the number of one that was
+/// published is never given to other bytes.
+fn check_unchanged(
+    session: &Session<'_>,
+    registry: &Registry,
+    name: &QualifiedName,
+    entry: &VersionEntry,
+) -> Result<(), Error> {
+    let locked = session.files.lock.skill(name).filter(|locked| {
+        let url = locked.source.registry().map(registry_text);
+        locked.version == entry.version && url == Some(registry_text(registry.url()))
+    });
+    let Some(locked) = locked.filter(|locked| locked.address != entry.address) else {
+        return Ok(());
+    };
+    let message = format!(
+        "`{name}@{}` is locked as {}, and the registry has other content of the same version now, {}",
+        entry.version, locked.address, entry.address
+    );
+    Err(Error::new(Kind::Verification, "digest_mismatch", message).with_hint(format!(
+        "nothing that was published changes: ask its publisher and the registry's operator; after \
+         `skillpkg remove {name}` a new install takes what the registry has"
+    )))
 }
 
 /// The locked version that another takes the place of, and why it was yanked, where it was.
