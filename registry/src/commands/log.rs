@@ -86,6 +86,9 @@ pub(super) struct Rotate {
     /// A private key that signs the identity now; again for more
     #[arg(long, value_name = "FILE")]
     sign_with: Vec<PathBuf>,
+    /// Give up the identity that waits for signatures, where one does
+    #[arg(long)]
+    replace: bool,
     #[command(flatten)]
     directory: Directory,
     #[command(flatten)]
@@ -139,7 +142,8 @@ impl Log {
 impl Rotate {
     async fn run(&self) -> Result<(), Failure> {
         let data = Data::open(self.directory.places()).await?;
-        let mut asked = Asked { threshold: self.threshold, ..Asked::default() };
+        let mut asked =
+            Asked { threshold: self.threshold, replace: self.replace, ..Asked::default() };
         for path in &self.new_rotation_key {
             let pem = read(path)?;
             if let Ok(private) = SigningKey::from_pem(&pem) {

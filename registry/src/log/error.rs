@@ -26,6 +26,11 @@ pub enum LogError {
         /// Leaves that the database has given an index.
         appended: u64,
     },
+    /// The objects hold a later state of the log than the database and the checkpoint.
+    #[error(
+        "the objects hold leaves of the log beyond the {0} that the database knows: the database and `log` of the data directory are older copies than the objects, or the objects are of another registry. Restore copies of one state"
+    )]
+    NewerObjects(u64),
     /// The tiles lead to another root than the one that was signed.
     #[error("the tiles of {0} leaves lead to another root than the one that was signed for them")]
     OtherRoot(u64),
@@ -65,6 +70,21 @@ pub enum LogError {
     /// The next identity lacks signatures.
     #[error("{0}")]
     NotYet(IdentityError),
+    /// An identity waits for signatures, and another would take its place.
+    #[error(
+        "identity {0} waits for signatures: `log identity --next` prints it, and `log adopt` takes it once enough have signed; `log rotate --replace` gives it up"
+    )]
+    Waiting(u64),
+    /// An identity that is not the next.
+    #[error(
+        "the log has identity {newest} already, and this is identity {number}: it was adopted before, or another was made in its place; `log identity` shows the newest"
+    )]
+    Past {
+        /// The one that was to be adopted.
+        number: u64,
+        /// The newest of the log.
+        newest: u64,
+    },
     /// The next identity is for other keys than those that were made for it.
     #[error(
         "the identity names other keys than those in `log` of the data directory: it is not the one that `log rotate` has made last"

@@ -26,6 +26,8 @@ pub struct Asked {
     pub threshold: Option<u32>,
     /// Private keys that sign it now, beside the log's own.
     pub signers: Vec<SigningKey>,
+    /// Whether one that waits for signatures is given up.
+    pub replace: bool,
 }
 
 /// The next identity, as far as it has come.
@@ -52,6 +54,9 @@ pub fn rotate(directory: &Path, asked: &Asked) -> Result<Next, LogError> {
     let chain = chain(directory)?;
     let latest = chain.latest().ok_or(LogError::NoKeys(0))?;
     let number = latest.number + 1;
+    if !asked.replace && next(directory)?.is_some() {
+        return Err(LogError::Waiting(number));
+    }
     let key = make_key(&key_path(directory, "key", number))?;
     let cosigner = make_key(&key_path(directory, "cosigner", number))?;
     let keys = if asked.rotation.is_empty() {
@@ -131,6 +136,9 @@ pub fn sign(envelope: Envelope, key: &SigningKey) -> Result<Envelope, LogError> 
 pub fn adopt(directory: &Path, envelope: &Envelope) -> Result<IdentityChain, LogError> {
     let present = chain(directory)?;
     let identity = LogIdentity::from_envelope(envelope)?;
+    if let Some(newest) = present.latest().filter(|newest| newest.number >= identity.number) {
+        return Err(LogError::Past { number: identity.number, newest: newest.number });
+    }
     let mut envelopes = present.envelopes().to_vec();
     envelopes.push(envelope.clone());
     let chain = present.continued(envelopes).map_err(|error| match error {
@@ -185,7 +193,7 @@ mod tests {
         let directory = started();
         let offline: Vec<SigningKey> = (0..3).map(|_| SigningKey::generate().unwrap()).collect();
         let rotation = offline.iter().map(SigningKey::public).collect();
-        let asked = Asked { rotation, threshold: Some(2), signers: Vec::new() };
+        let asked = Asked { rotation, threshold: Some(2), ..Asked::default() };
         // The first key agrees; of the new ones two must as well.
         let Next::Unsigned(envelope, IdentityError::TooFew { needed: 2, found: 0, .. }) =
             rotate(directory.path(), &asked).unwrap()
@@ -193,11 +201,17 @@ mod tests {
             panic!("adopted");
         };
         assert_eq!(next(directory.path()).unwrap(), Some(envelope.clone()));
+        // What others are asked to sign is not given up by a slip.
+        let again = rotate(directory.path(), &Asked::default());
+        assert!(matches!(again, Err(LogError::Waiting(2))), "{again:?}");
+        assert_eq!(next(directory.path()).unwrap(), Some(envelope.clone()));
         let once = sign(envelope, &offline[0]).unwrap();
         assert!(matches!(adopt(directory.path(), &once), Err(LogError::NotYet(_))));
         let twice = sign(once, &offline[2]).unwrap();
         assert_eq!(adopt(directory.path(), &twice).unwrap().latest().unwrap().number, 2);
         assert_eq!(next(directory.path()).unwrap(), None);
+        let again = adopt(directory.path(), &twice);
+        assert!(matches!(again, Err(LogError::Past { number: 2, newest: 2 })), "{again:?}");
         // From here on the first key names none.
         let Next::Unsigned(_, IdentityError::TooFew { number: 3, .. }) =
             rotate(directory.path(), &Asked::default()).unwrap()
@@ -206,7 +220,7 @@ mod tests {
         };
         assert_eq!(Keyring::open(directory.path()).unwrap().unwrap().number(), 2);
         let signers = offline[..2].to_vec();
-        let asked = Asked { signers, ..Asked::default() };
+        let asked = Asked { signers, replace: true, ..Asked::default() };
         assert!(matches!(rotate(directory.path(), &asked).unwrap(), Next::Adopted(_)));
     }
 

@@ -71,6 +71,10 @@ pub(super) async fn mint(
 ) -> Answer<Response> {
     let credential = caller.account()?;
     let grants = allowed_grants(credential, &asked)?;
+    if asked.days == Some(0) {
+        let detail = "`days` must be 1 or more; left out, the token has no end";
+        return Err(Refusal::new(Code::InvalidRequest, detail));
+    }
     let expires = asked.days.map(clock::in_days);
     // A token that ends cannot make one that outlives it: else it would not end.
     if let Some(end) = &credential.expires
