@@ -46,6 +46,9 @@ impl Log {
         if size > appended || ![covered, sealed].contains(&size) {
             return Err(LogError::OlderDatabase { signed: size, appended });
         }
+        if tiles.has_beyond(size.max(sealed)).await? {
+            return Err(LogError::NewerObjects(size.max(sealed)));
+        }
         let edge = tiles.edge(size).await?;
         let written = signed.as_ref().is_some_and(|signed| signed.size == size);
         if written && signed.is_some_and(|signed| signed.root != edge.root()) {

@@ -17,6 +17,8 @@ use crate::blobs::Blobs;
 const CACHE_BYTES: u64 = 16 * 1024 * 1024;
 /// Partial tiles deleted at once.
 const DELETES: usize = 8;
+/// The width of a full tile.
+const FULL: u16 = 256;
 /// About how many tiles that is.
 const CACHE_ITEMS: usize = 2_048;
 
@@ -77,6 +79,28 @@ impl TileStore {
         }
         self.cache.insert(path, bytes);
         Ok(())
+    }
+
+    /// Whether there are entries beyond a tree of `size` leaves: those of a later state of the log, or
+    /// of another.
+    pub async fn has_beyond(&self, size: u64) -> Result<bool, LogError> {
+        let (number, width) = (size / TILE_WIDTH, size % TILE_WIDTH);
+        let full = Tile { level: 0, index: number, width: FULL };
+        if self.blobs.meta(&Self::key(&TilePath::Entries(full))).await?.is_some() {
+            return Ok(true);
+        }
+        // The narrower ones of this place lie together, named by their widths.
+        let partial = Self::key(&TilePath::Entries(Tile { width: 1, ..full })).to_string();
+        let together =
+            partial.rsplit_once('/').map_or(partial.as_str(), |(directory, _)| directory);
+        let mut there = self.blobs.list(&Path::from(together));
+        while let Some(object) = there.try_next().await? {
+            let found = object.location.filename().and_then(|name| name.parse::<u64>().ok());
+            if found.is_some_and(|found| found > width) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The hashes of a proof; `size` is that of a tree whose tiles are there, such as the newest

@@ -15,7 +15,7 @@ pub use files::Files;
 use leaves::Leaves;
 use rows::Rows;
 
-use super::LogError;
+use super::{Counters, LogError, TileStore};
 use crate::data::Data;
 use crate::upkeep::{Damage, DamageKind};
 
@@ -76,7 +76,15 @@ pub async fn audit_data(data: &Data) -> Result<Report, LogError> {
             tokio::time::sleep(std::time::Duration::from_millis(40)).await;
             continue;
         }
+        let sealed = rows.leaves_sealed().max(checkpoint.size);
         walk(&files, &chain, &checkpoint, &mut report, Some(rows)).await?;
+        // Whoever serves has gone on meanwhile, and then the rows have as well.
+        if TileStore::new(data.blobs.clone()).has_beyond(sealed).await?
+            && Counters::read(data.database.readers()).await?.sealed <= sealed
+        {
+            let beyond = LogError::NewerObjects(sealed).to_string();
+            report.damage(DamageKind::Row, "log/tile", beyond);
+        }
         return Ok(report);
     }
     let mut report = Report::default();

@@ -53,6 +53,11 @@ impl Rows {
         self.counters.covered
     }
 
+    /// Leaves that the database says are sealed: no tile holds more.
+    pub(super) fn leaves_sealed(&self) -> u64 {
+        self.counters.sealed
+    }
+
     /// Whether this snapshot is the one of a checkpoint of so many leaves: settled, or since its
     /// signer was killed, sealed.
     pub(super) fn are_of(&mut self, size: u64) -> bool {
