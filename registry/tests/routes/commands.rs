@@ -27,11 +27,11 @@ pub(crate) fn command(data: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn run(data: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn run(data: &Path, arguments: &[&str]) -> Output {
     command(data, arguments).output().unwrap()
 }
 
-fn done(data: &Path, arguments: &[&str]) -> String {
+pub(crate) fn done(data: &Path, arguments: &[&str]) -> String {
     let output = run(data, arguments);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {errors}");
@@ -222,102 +222,6 @@ async fn requests_are_counted_as_the_operator_says_and_shown_on_an_address_of_th
     let wrong = run(directory.path(), &["serve", "--trusted-proxy", "proxy.example"]);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("such as `127.0.0.1`"));
-}
-
-#[tokio::test]
-async fn a_name_that_waits_is_listed_released_and_refused_while_the_registry_serves() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    registry_in(&data).await;
-    let mal = author(&data, "mal");
-    let list = directory.path().join("popular.txt");
-    std::fs::write(&list, "# used by many\nlodash\nwaitlist\n").unwrap();
-    let mut serve = command(&data, &["serve", "--listen", "127.0.0.1:0"]);
-    serve.args(["--confusable-names", "hold", "--popular-names"]).arg(&list);
-    let serving = Serving::of(&mut serve);
-    let publish = async |name: &str| {
-        let packed = Skill::new(name, "1.0.0").pack(&mal);
-        let request = client().put(format!("{}{}", serving.url, packed.path()));
-        let request = mal.offer(request.bearer_auth(&mal.token));
-        let answer = request.body(packed.archive).send().await.unwrap();
-        let status = answer.status().as_u16();
-        let answer: Value = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
-        (status, answer["code"].as_str().unwrap_or_default().to_owned())
-    };
-    for name in ["lodahs", "waitlist-cli"] {
-        assert_eq!(publish(name).await, (409, "name_held".to_owned()));
-    }
-    let held = answered(&data, &["name", "list", "--held"], 0);
-    let names = held["names"].as_array().unwrap();
-    assert_eq!(names.len(), 2);
-    assert_eq!(names[0]["account"], "mal");
-    assert_eq!(
-        (&names[0]["likeness"], &names[0]["state"]),
-        (&"swaps_letters".into(), &"held".into())
-    );
-    assert!(done(&data, &["name", "list"]).contains("waitlist-cli\theld\tmal\taffixes\twaitlist"));
-    assert_eq!(answered(&data, &["name", "list", "--flagged"], 0)["names"], Value::Array(vec![]));
-    let released = answered(&data, &["name", "release", "waitlist-cli"], 0);
-    assert_eq!(released["released_to"], "mal");
-    assert_eq!(publish("waitlist-cli").await.0, 201);
-    assert_eq!(answered(&data, &["name", "refuse", "lodahs"], 0)["refused"], true);
-    assert_eq!(publish("lodahs").await, (409, "name_refused".to_owned()));
-    let in_use = answered(&data, &["name", "refuse", "waitlist-cli"], 1);
-    assert_eq!(in_use["error"]["code"], "name_in_use");
-    let nobody = answered(&data, &["name", "release", "nothing"], 1);
-    assert_eq!(nobody["error"]["code"], "nobody_asked");
-    serving.kill();
-    std::fs::write(&list, "Lodash\n").unwrap();
-    let refused = serve.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap();
-    assert!(String::from_utf8_lossy(&refused.stderr).contains("line 1: `Lodash` is not a name"));
-    for scope in ["acme", "acmes"] {
-        done(&data, &["scope", "add", scope, "--owner", "mal"]);
-    }
-    let like = answered(&data, &["scope", "add", "acem", "--owner", "mal"], 0);
-    assert_eq!(like["resembles"], Value::Array(vec![]), "four letters are too few");
-    let like = answered(&data, &["scope", "add", "acmse", "--owner", "mal"], 0);
-    assert_eq!(like["resembles"][0], "acmes");
-}
-
-#[tokio::test]
-async fn a_version_and_a_name_are_deleted_while_the_registry_serves() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    registry_in(&data).await;
-    let ana = author(&data, "ana");
-    done(&data, &["user", "add", "ben"]);
-    let serving = Serving::start(&data);
-    for version in ["1.0.0", "1.1.0"] {
-        let packed = Skill::new("waitlist", version).pack(&ana);
-        let request = client().put(format!("{}{}", serving.url, packed.path()));
-        let request = ana.offer(request.bearer_auth(&ana.token));
-        assert_eq!(request.body(packed.archive).send().await.unwrap().status(), 201);
-    }
-    let versions = async || {
-        let url = format!("{}/v1/skills/_/waitlist", serving.url);
-        let document: Document =
-            json(client().get(url).send().await.unwrap(), StatusCode::OK).await;
-        (document.versions.len(), document.deleted.len())
-    };
-    assert_eq!(versions().await, (2, 0));
-    let reason = ["--reason", "it sends keys away"];
-    let deleted =
-        answered(&data, &[&["name", "delete", "waitlist@1.0.0"], &reason[..]].concat(), 0);
-    assert_eq!(deleted["versions"], 1, "{deleted}");
-    let again = answered(&data, &[&["name", "delete", "waitlist@1.0.0"], &reason[..]].concat(), 1);
-    assert_eq!(again["error"]["code"], "already_deleted");
-    let unknown = answered(&data, &[&["name", "delete", "nothing"], &reason[..]].concat(), 1);
-    assert_eq!(unknown["error"]["code"], "unknown_name");
-    assert_eq!(run(&data, &["name", "delete", "waitlist"]).status.code(), Some(2));
-    let whole = answered(&data, &[&["name", "delete", "waitlist"], &reason[..]].concat(), 0);
-    assert_eq!((&whole["versions"], &whole["version"]), (&Value::from(1), &Value::Null));
-    let given = answered(&data, &["name", "transfer", "waitlist", "ben"], 0);
-    assert_eq!(given["owner"], "ben");
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
-    assert_eq!(versions().await, (0, 2));
-    done(&data, &["gc", "--older-than", "0"]);
-    assert_eq!(answered(&data, &["verify"], 0)["checked"], 0);
-    serving.kill();
 }
 
 #[tokio::test]
@@ -518,101 +422,6 @@ fn every_command_has_help_with_an_example() {
             "{text}"
         );
     }
-}
-
-/// A stdout that takes nothing: full, or one of which the reader is gone.
-#[cfg(target_os = "linux")]
-fn takes_nothing() -> [Stdio; 2] {
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
-    [full.into(), writer.into()]
-}
-
-/// What a command tells on stderr that cannot write its answer; it ends with 1.
-#[cfg(target_os = "linux")]
-fn unheard(data: &Path, arguments: &[&str], stdout: Stdio) -> String {
-    let output = command(data, arguments).stdout(stdout).output().unwrap();
-    let errors = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {errors}");
-    assert!(!errors.contains("panicked"), "{arguments:?}: {errors}");
-    errors
-}
-
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn an_answer_that_cannot_be_written_is_a_failure_that_says_so() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    registry_in(&data).await;
-    done(&data, &["user", "add", "ana"]);
-    done(&data, &["scope", "add", "acme", "--owner", "ana"]);
-    for arguments in [
-        &["user", "list"][..],
-        &["user", "list", "--json"],
-        &["scope", "list"],
-        &["scope", "list", "--json"],
-        &["scope", "member", "add", "acme", "ana", "--role", "owner", "--json"],
-        &["token", "list", "ana"],
-        &["token", "list", "ana", "--json"],
-        &["verify", "--json"],
-        &["gc", "--json"],
-    ] {
-        let [full, gone] = takes_nothing();
-        let told = unheard(&data, arguments, full);
-        assert!(told.contains("error: cannot write to stdout: No space left"), "{told}");
-        assert!(!unheard(&data, arguments, gone).contains("error:"), "{arguments:?}");
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[tokio::test]
-async fn a_token_that_nobody_was_shown_is_told_with_the_way_out() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    registry_in(&data).await;
-    for (name, stdout) in ["ana", "ben"].into_iter().zip(takes_nothing()) {
-        let told = unheard(&data, &["user", "add", name], stdout);
-        assert!(told.contains(&format!("the account `{name}` is made")), "{told}");
-        assert!(told.contains(&format!("`skillpkg-registry token mint {name} --grant")), "{told}");
-    }
-    for stdout in takes_nothing() {
-        let told = unheard(&data, &["token", "mint", "ana", "--grant", "read"], stdout);
-        let id = told.split('`').nth(1).unwrap();
-        done(&data, &["token", "revoke", id]);
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn a_server_that_nobody_listens_to_serves_all_the_same() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path().join("data");
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let listen = format!("127.0.0.1:{port}");
-    let [_, stdout] = takes_nothing();
-    let [_, stderr] = takes_nothing();
-    let mut serve = command(&data, &["serve", "--listen", &listen]);
-    let serve = serve.env("RUST_LOG", "debug").stdout(stdout).stderr(stderr);
-    let serving = Serving { process: serve.spawn().unwrap(), url: format!("http://{listen}") };
-    let ask = || {
-        let mut stream = std::net::TcpStream::connect(&listen)?;
-        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-        std::io::Write::write_all(
-            &mut stream,
-            b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-        )?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).map(|_| answer)
-    };
-    let started = (0..100).find_map(|_| {
-        std::thread::sleep(Duration::from_millis(100));
-        ask().ok()
-    });
-    for answer in [started.unwrap_or_default(), ask().unwrap_or_default()] {
-        assert!(answer.starts_with("HTTP/1.1 204"), "{}: {answer}", serving.url);
-    }
-    serving.kill();
 }
 
 #[test]

@@ -141,6 +141,7 @@ fn the_same_tests_pass_with_objects_in_a_bucket() {
         "limits::",
         "on_postgres::",
         "paths::no_path_makes_the_server_open_a_file_outside_its_directory",
+        "log_copies::objects_of_a_later_state",
         "log_large::",
         "rates::",
         "publish_crash::what_a_kill_has_left_in_the_storage_is_removed_once_it_is_old",
