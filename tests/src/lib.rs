@@ -28,6 +28,7 @@ pub use skips::skipped;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -95,11 +96,37 @@ impl TestContext {
         let source = source.path().to_str().expect("a path in UTF-8");
         author.run(&["publish", source, "--name", name, "--version", version]).succeeded();
     }
+
+    /// Publishes an advisory that forbids a skill, and waits until `reader` is told.
+    pub fn forbid(&self, reader: &Machine, name: &str, summary: &str) {
+        let tell = ["advisory", "add", name, "--effect", "forbid", "--summary", summary];
+        self.registry.command(&tell);
+        // The registry that serves learns within a second of what a command did beside it.
+        let is_told = || reader.json(&["show", name]).to_string().contains(summary);
+        assert!((0..100).any(|_| is_told() || {
+            std::thread::sleep(Duration::from_millis(100));
+            false
+        }));
+    }
 }
 
 impl Default for TestContext {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// Copies everything beneath a directory.
+pub fn copy_all(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_all(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
     }
 }
 

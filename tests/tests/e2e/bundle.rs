@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use skillpkg_tests::{Answer, Machine, TestContext};
+use skillpkg_tests::{Answer, Machine, TestContext, copy_all};
 
 /// The fingerprint of the one log that a machine knows.
 fn fingerprint(machine: &Machine) -> String {
@@ -138,6 +138,21 @@ fn a_log_that_nothing_names_is_not_believed_for_standing_in_a_bundle() {
     bare.registry = None;
     isolated(&bare, &trusting).succeeded();
     assert!(bare.read("skillpkg.lock").contains(&context.registry.url()));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_not_replaced_by_a_bundle() {
+    let context = TestContext::new();
+    let author = context.author("ada");
+    context.publish(&author, "waitlist", "1.0.0", "notes", None);
+    let pipe = context.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for target in [pipe.to_str().unwrap(), context.path("").to_str().unwrap()] {
+        let refused = author.run(&["bundle", "waitlist", "-o", target, "--force"]).ended_with(1);
+        assert!(refused.stderr.contains("--output"), "{}", refused.stderr);
+    }
+    assert!(!pipe.symlink_metadata().unwrap().is_file());
 }
 
 #[test]
@@ -336,7 +351,7 @@ fn bundles_newer_and_older_than_what_was_seen_are_told_apart_from_another_histor
     let print = fingerprint(&here);
     context.registry.stop();
     let old = context.path("old");
-    copy(context.registry.data(), &old);
+    copy_all(context.registry.data(), &old);
     context.registry.resume();
     context.publish(&author, "waitlist", "1.1.0", "mended", None);
     let second = bundle(&context, &here, "second.bundle", &["waitlist@1.1.0"]);
@@ -365,7 +380,7 @@ fn bundles_newer_and_older_than_what_was_seen_are_told_apart_from_another_histor
     // Another history, of the same log and its keys.
     context.registry.stop();
     fs::remove_dir_all(context.registry.data()).unwrap();
-    copy(&old, context.registry.data());
+    copy_all(&old, context.registry.data());
     context.registry.resume();
     for version in ["1.1.0", "1.2.0", "1.3.0"] {
         context.publish(&author, "waitlist", version, "another", None);
@@ -381,11 +396,6 @@ fn bundles_newer_and_older_than_what_was_seen_are_told_apart_from_another_histor
     }
 }
 
-fn copy(from: &Path, to: &Path) {
-    let status = Command::new("cp").args(["-a"]).args([from, to]).status().unwrap();
-    assert!(status.success());
-}
-
 #[test]
 fn a_bundle_tells_yanks_and_advisories_and_what_was_said_later_holds() {
     let context = TestContext::new();
@@ -398,13 +408,7 @@ fn a_bundle_tells_yanks_and_advisories_and_what_was_said_later_holds() {
     let there = told_of(&context, "there", &fingerprint(&here));
     isolated(&there, &["install", "--bundle", &before, "-y"]).succeeded();
     author.run(&["yank", "other@1.0.0", "--reason", "it loses mail"]).succeeded();
-    let tell = ["--effect", "forbid", "--summary", "it sends mail to strangers"];
-    context.registry.command(&[&["advisory", "add", "waitlist"], &tell[..]].concat());
-    let is_told = || author.json(&["show", "waitlist"]).to_string().contains("to strangers");
-    assert!((0..100).any(|_| is_told() || {
-        std::thread::sleep(Duration::from_millis(100));
-        false
-    }));
+    context.forbid(&author, "waitlist", "it sends mail to strangers");
     let path = context.path("after.bundle");
     let after = path.to_str().unwrap();
     let made = here.run(&["bundle", "-o", after]).succeeded();
