@@ -4,6 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Mirror;
+use super::trouble::Trouble;
 use crate::clock;
 
 /// One thing that upstream said and that was refused.
@@ -18,6 +19,14 @@ pub struct Alarm {
 }
 
 impl Mirror {
+    /// An answer, or the trouble for want of one; a lie raises its alarm.
+    pub(super) async fn told<T>(&self, answer: Result<T, Trouble>) -> Result<T, Trouble> {
+        if let Err(Trouble::Lie { subject, detail }) = &answer {
+            self.alarm(subject, detail).await?;
+        }
+        answer
+    }
+
     /// Notes an alarm, and writes it to the log.
     pub(super) async fn alarm(&self, subject: &str, detail: &str) -> Result<(), sqlx::Error> {
         tracing::error!(subject, detail, "what the mirrored registry says is refused");

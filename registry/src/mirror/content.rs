@@ -78,7 +78,7 @@ impl Mirror {
             return Ok(Some(located));
         }
         let pulled = match (self.known(kind, address).await?, kind) {
-            (Some(known), _) => self.ingest(registry, &known, through).await,
+            (Some(known), _) => self.ingest_listed(registry, &known, through).await,
             (None, Kind::File) => self.pull_file(address, through).await,
             (None, Kind::Manifest) => self.pull_unknown(registry, address, through).await,
             (None, Kind::Archive) => self.pull_archive(registry, address, through).await,
@@ -97,6 +97,33 @@ impl Mirror {
             self.0.absent.insert((kind, *address), Instant::now() + MISSING_FOR);
         }
         Ok(located)
+    }
+
+    /// Fetches the archive of a version that is listed. Where upstream says that there is none, its
+    /// document must say so as well: the log proves that one, and nothing the other.
+    async fn ingest_listed(
+        &self,
+        registry: &Registry,
+        known: &Known,
+        through: Through<'_>,
+    ) -> Result<(), Trouble> {
+        let ingested = self.ingest(registry, known, through).await;
+        if !matches!(ingested, Err(Trouble::Upstream(UpstreamError::NotFound { .. }))) {
+            return ingested;
+        }
+        self.ask(std::slice::from_ref(&known.name), through).await?;
+        self.let_go_of_deleted().await?;
+        let listed: Option<i64> =
+            sqlx::query_scalar("SELECT id FROM mirrored_versions WHERE id = $1 AND listed = TRUE")
+                .bind(known.row)
+                .fetch_optional(self.0.data.database.readers())
+                .await?;
+        match listed {
+            Some(_) => {
+                Err(Trouble::lie(known.subject(), "upstream withholds its archive, and lists it"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Whether a row of this registry's own has the address.

@@ -109,13 +109,25 @@ impl Mirror {
         let body = upstream::body(&request).map_err(|error| Refusal::internal(&error))?;
         let route = self.0.upstream.route(&["v1", "index"]);
         let ask = Ask::post(route, through.clone(), body);
-        let answered: Answered = self.0.upstream.json(&ask, Bound::DOCUMENT).await?;
+        let answered: Result<Answered, _> = self.0.upstream.json(&ask, Bound::DOCUMENT).await;
+        let answered = answered.map_err(|error| match error {
+            // Fewer names may fit.
+            UpstreamError::TooLong { url, .. } if names.len() > 1 => {
+                UpstreamError::AnswerTooLarge { url }.into()
+            }
+            error => match names {
+                [name] if !matches!(error, UpstreamError::NotFound { .. }) => {
+                    Trouble::unanswered(&name.to_string(), error)
+                }
+                _ => Trouble::unanswered("log", error),
+            },
+        })?;
         let view = answered.views.into_iter().find(|view| view.origin == origin);
         let is_relayed = self.0.relay.is_relayed().await;
         let Some(view) = view else {
             // A mirror answers about names of its own alone: its log's, which is not mirrored.
             return Err(if is_relayed {
-                UpstreamError::NotFound { url: self.upstream() }.into()
+                UpstreamError::Elsewhere { url: self.upstream() }.into()
             } else {
                 Trouble::log("upstream proves nothing of what it answers")
             });
@@ -259,7 +271,7 @@ impl Mirror {
                 self.0.fetched.notify_one();
                 self.held(name).await
             }
-            Err(Trouble::Upstream(UpstreamError::NotFound { .. })) => Ok(None),
+            Err(Trouble::Upstream(UpstreamError::Elsewhere { .. })) => Ok(None),
             Err(trouble) => Err(trouble),
         }
     }
@@ -302,10 +314,7 @@ fn read_documents(raw: &[Box<RawValue>]) -> Result<Documents, Trouble> {
     let mut documents = Documents::new();
     for raw in raw {
         let document: Document = serde_json::from_str(raw.get()).map_err(|error| {
-            Trouble::Upstream(UpstreamError::Shape {
-                url: "index".to_owned(),
-                reason: escape(&error.to_string()),
-            })
+            Trouble::log(format!("a document cannot be read: {}", escape(&error.to_string())))
         })?;
         let refused = |reason: &str| Err(Trouble::lie(document.name.to_string(), reason));
         if document.private {

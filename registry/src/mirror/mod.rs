@@ -240,13 +240,14 @@ impl Mirror {
         if self.origin().as_ref() != Some(&request.origin) {
             return Ok(None);
         }
-        let answer = self.relay_proofs(request.size, &request.indices, through).await?;
-        Ok(Some(answer))
+        let answer = self.relay_proofs(request.size, &request.indices, through).await;
+        Ok(Some(self.told(answer).await?))
     }
 
     /// A tile or a bundle of entries of the relayed log, where its newest checkpoint has it.
     pub async fn tile(&self, path: TilePath, through: &HeaderValue) -> Answer<Option<Vec<u8>>> {
-        Ok(self.relay_tile(path, through).await?)
+        let answer = self.relay_tile(path, through).await;
+        Ok(self.told(answer).await?)
     }
 
     /// Who the relayed log is; [`None`] before the first contact with upstream.

@@ -90,7 +90,8 @@ impl Mirror {
         let body = upstream::body(&request).map_err(|error| Refusal::internal(&error))?;
         let route = self.0.upstream.route(&["v1", "log", "proofs"]);
         let ask = Ask::post(route, through.clone(), body);
-        let answer: ProofsAnswer = self.0.upstream.json(&ask, Bound::DOCUMENT).await?;
+        let answer: Result<ProofsAnswer, _> = self.0.upstream.json(&ask, Bound::DOCUMENT).await;
+        let answer = answer.map_err(|error| Trouble::unanswered("log", error))?;
         let mut records = BTreeMap::new();
         let mut write = self.0.data.database.write().await?;
         for Proven { index, sealed, .. } in answer.records {
@@ -133,10 +134,12 @@ impl Mirror {
         let bundle = match self.0.relay.piece(&seen, path, Bound::ENTRIES, through).await {
             Err(upstream::UpstreamError::NotFound { .. }) if !tile.is_full() => {
                 let full = TilePath::Entries(Tile { width: 256, ..tile });
-                self.0.relay.piece(&seen, full, Bound::ENTRIES, through).await?
+                self.0.relay.piece(&seen, full, Bound::ENTRIES, through).await
             }
-            other => other?,
+            other => other,
         };
+        // The log has it: its tile of hashes is held.
+        let bundle = bundle.map_err(|error| Trouble::unanswered("log", error))?;
         let entries =
             Entries::from_bytes(&bundle).map_err(|error| Trouble::log(error.to_string()))?;
         let mut cut = Vec::with_capacity(bundle.len());

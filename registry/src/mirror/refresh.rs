@@ -78,9 +78,7 @@ impl Mirror {
         while let Some(names) = pending.pop() {
             match self.ask(&names, through).await {
                 Ok(_) => {}
-                Err(Trouble::Upstream(
-                    UpstreamError::AnswerTooLarge { .. } | UpstreamError::TooLong { .. },
-                )) if names.len() > 1 => {
+                Err(Trouble::Upstream(UpstreamError::AnswerTooLarge { .. })) if names.len() > 1 => {
                     let (first, second) = names.split_at(names.len() / 2);
                     pending.push(second.to_vec());
                     pending.push(first.to_vec());

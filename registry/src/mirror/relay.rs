@@ -153,7 +153,8 @@ impl Relay {
         origin: Option<&str>,
     ) -> Result<LogInfo, Trouble> {
         let ask = Ask::get(self.upstream.route(&["v1", "log"]), through.clone());
-        let answer: Logs = self.upstream.json(&ask, Bound::DOCUMENT).await?;
+        let answer: Result<Logs, _> = self.upstream.json(&ask, Bound::DOCUMENT).await;
+        let answer = answer.map_err(|error| Trouble::unanswered("log", error))?;
         let mut logs = answer.logs;
         let wanted = if let Some(origin) = origin {
             logs.iter().position(|log| log.origin == origin)
@@ -242,10 +243,8 @@ impl Relay {
             let before = tree::hashes(&mut read, &ranges, size).await?;
             let is_before = before.first().is_none_or(|root| *root == checkpoint.root);
             return Err(if is_before {
-                Trouble::Upstream(UpstreamError::Shape {
-                    url: self.upstream.shown(),
-                    reason: format!("a checkpoint of {size} leaves, after one of {held}"),
-                })
+                let url = self.upstream.shown();
+                Trouble::Upstream(UpstreamError::Behind { url, size, seen: held })
             } else {
                 forked(checkpoint)
             });
@@ -290,7 +289,8 @@ impl Relay {
                 Err(UpstreamError::Busy { wait, .. }) if Instant::now() + wait < give_up => {
                     tokio::time::sleep(wait).await;
                 }
-                other => break other?,
+                // A checkpoint covers it.
+                other => break other.map_err(|error| Trouble::unanswered("log", error))?,
             }
         };
         let (hashes, _) = fetched.as_chunks::<{ skillpkg_schema::address::DIGEST_BYTES }>();

@@ -25,6 +25,16 @@ impl Trouble {
         Self::Lie { subject: subject.into(), detail: detail.into() }
     }
 
+    /// What is no answer to something that every registry answers is refused as what cannot be:
+    /// nothing follows from it, least of all that there is nothing. What passes stays what it is.
+    pub(super) fn unanswered(subject: &str, error: UpstreamError) -> Self {
+        if error.is_no_answer() {
+            Self::lie(subject, error.to_string())
+        } else {
+            Self::Upstream(error)
+        }
+    }
+
     /// That of the log itself.
     pub(super) fn log(detail: impl Into<String>) -> Self {
         Self::lie("log", detail)
@@ -69,17 +79,42 @@ impl From<Trouble> for Refusal {
                 Code::MirrorLoop,
                 "the registry that this one mirrors mirrors this one: each asked the other",
             ),
-            Trouble::Upstream(UpstreamError::NotFound { .. }) => Self::not_found(),
+            Trouble::Upstream(UpstreamError::NotFound { .. } | UpstreamError::Elsewhere { .. }) => {
+                Self::not_found()
+            }
             Trouble::Upstream(UpstreamError::AnswerTooLarge { .. }) => Self::new(
                 Code::AnswerTooLarge,
                 "the documents are too long for one answer; ask for half of the names",
             ),
-            Trouble::Upstream(error) => Self::unavailable(
-                "the registry that this one mirrors does not answer, and what was asked for is not \
-                 held here; try again later",
-                5,
-            )
-            .caused_by(&error),
+            Trouble::Upstream(error) if error.is_no_answer() => Self::new(
+                Code::UpstreamRefused,
+                format!("what the mirrored registry answers is refused: {error}"),
+            ),
+            Trouble::Upstream(error) => {
+                let (why, wait) = match &error {
+                    UpstreamError::Behind { .. } => {
+                        ("answers with an older state than it did before", 5)
+                    }
+                    UpstreamError::Busy { wait, .. } => {
+                        ("was asked too often", u32::try_from(wait.as_secs()).unwrap_or(60))
+                    }
+                    UpstreamError::Status { status, .. } if *status < 500 => {
+                        ("refuses to answer", 5)
+                    }
+                    UpstreamError::Refused { .. } | UpstreamError::Address { .. } => {
+                        ("has an address that may not be asked; its operator's log says which", 60)
+                    }
+                    UpstreamError::Disk { .. } => {
+                        ("answers, but this registry's disk does not take it", 5)
+                    }
+                    _ => ("does not answer", 5),
+                };
+                let detail = format!(
+                    "the registry that this one mirrors {why}, and what was asked for is not held \
+                     here; try again later"
+                );
+                Self::unavailable(detail, wait).caused_by(&error)
+            }
             Trouble::Lie { subject, detail } => Self::new(
                 Code::UpstreamRefused,
                 format!("what the mirrored registry says of `{subject}` is refused: {detail}"),

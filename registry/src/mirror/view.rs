@@ -71,7 +71,7 @@ impl Mirror {
                 self.answer_from_live(live, hand, known).await
             }
             // None of them is of the log that is relayed.
-            Err(Trouble::Upstream(UpstreamError::NotFound { .. })) => {
+            Err(Trouble::Upstream(UpstreamError::Elsewhere { .. })) => {
                 self.answer_from_hand(names, hand, None).await
             }
             // A client that has seen more sees that this is behind.

@@ -178,6 +178,23 @@ pub enum UpstreamError {
         /// What is wrong with it.
         reason: String,
     },
+    /// An older state of its log than it has shown before: a server that is behind others.
+    #[error("`{url}` answers with the state of {size} leaves of its log, after one of {seen}")]
+    Behind {
+        /// The URL.
+        url: String,
+        /// Leaves of what it answered.
+        size: u64,
+        /// Leaves of what was seen before.
+        seen: u64,
+    },
+    /// It speaks of no name that was asked about: all of them are its own, beside the log that it
+    /// relays.
+    #[error("`{url}` relays nothing of what was asked for")]
+    Elsewhere {
+        /// The URL.
+        url: String,
+    },
     /// What came could not be kept.
     #[error("what `{url}` answered could not be written: {reason}")]
     Disk {
@@ -199,6 +216,19 @@ impl UpstreamError {
             Self::Status { status, .. } => *status >= 500,
             _ => false,
         }
+    }
+
+    /// Whether it is an answer that no registry gives to what was asked, in the place of one that can
+    /// be held against the log: it is refused, and says nothing of what there is.
+    pub fn is_no_answer(&self) -> bool {
+        matches!(
+            self,
+            Self::NotFound { .. }
+                | Self::TooLong { .. }
+                | Self::TooShort { .. }
+                | Self::Shape { .. }
+                | Self::Redirect { .. }
+        )
     }
 
     /// Whether it says nothing of upstream: it was not asked, or the fault is this machine's.

@@ -1,5 +1,6 @@
 //! A mirror over real sockets: what it hands on, what it refuses, and what never leaves it.
 
+mod absent;
 mod killed;
 mod lies;
 mod loops;
