@@ -6,18 +6,19 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use crate::project::Locked;
-use crate::trust::{Claim, Trust};
+use crate::trust::{Claim, KeptProofs, Trust};
 use crate::{Error, Kind};
 
 /// The logs that speak for registries, looked up once each.
 pub(super) struct Logs<'t> {
     pub(super) trust: &'t Trust<'t>,
     known: RefCell<BTreeMap<String, bool>>,
+    kept: KeptProofs<'t>,
 }
 
 impl<'t> Logs<'t> {
     pub(super) fn new(trust: &'t Trust<'t>) -> Self {
-        Self { trust, known: RefCell::default() }
+        Self { trust, known: RefCell::default(), kept: KeptProofs::new(trust) }
     }
 
     fn speak_for(&self, url: &Url) -> Result<bool, Error> {
@@ -40,7 +41,7 @@ impl<'t> Logs<'t> {
         if keep.log_index.is_none() && !must {
             return Ok(true);
         }
-        match self.trust.kept(url, &Claim::locked(keep))? {
+        match self.kept.of(url, &Claim::locked(keep))? {
             Ok(kept) => Ok(kept.is_some()),
             Err(reason) if !can_ask => {
                 let message = format!(

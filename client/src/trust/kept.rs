@@ -1,12 +1,16 @@
 //! Proofs that installed versions keep, so that they are verified without a network (C2SP
 //! tlog-proof).
 
+use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use skillpkg_schema::ContentAddress;
-use skillpkg_schema::log::{Checkpoint, Sealed, TlogProof, verify_inclusion};
+use skillpkg_schema::log::{
+    Checkpoint, CheckpointError, NoteKey, Sealed, TlogProof, VerifiedCheckpoint, verify_inclusion,
+};
 use skillpkg_schema::wire::Proven;
 use tempfile::NamedTempFile;
 
@@ -35,6 +39,34 @@ pub struct KeptProof {
     pub path: PathBuf,
 }
 
+/// A log, and the checkpoints of it that were verified already: proofs that were made together share
+/// one.
+#[derive(Debug)]
+pub(super) struct LogOfProofs {
+    log: KnownLog,
+    /// The keys of all its identities.
+    keys: Vec<NoteKey>,
+    /// By the whole signed note.
+    verified: Mutex<HashMap<String, VerifiedCheckpoint>>,
+}
+
+impl LogOfProofs {
+    pub(super) fn new(log: KnownLog) -> Self {
+        Self { keys: log.chain.keys_of_all(), log, verified: Mutex::default() }
+    }
+
+    /// What a note says, where a key of the log has signed it: each note is verified once.
+    fn verified(&self, note: &str) -> Result<VerifiedCheckpoint, CheckpointError> {
+        let verified = || self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = verified().get(note) {
+            return Ok(known.clone());
+        }
+        let found = Checkpoint::verify(note.as_bytes(), self.log.origin(), &self.keys, &[])?;
+        verified().insert(note.to_owned(), found.clone());
+        Ok(found)
+    }
+}
+
 fn path_of(store: &TrustStore, origin: &str, address: &ContentAddress) -> PathBuf {
     store.proofs_of(origin).join(TrustStore::proof_name(address))
 }
@@ -49,9 +81,10 @@ impl TrustStore {
     /// is none. What is wrong with it is a phrase.
     pub(super) fn kept_proof(
         &self,
-        log: &KnownLog,
+        of: &LogOfProofs,
         claim: &Claim,
     ) -> Result<Option<KeptProof>, String> {
+        let log = &of.log;
         let path = path_of(self, log.origin(), &claim.address);
         let file = match regular_file::open(&path) {
             Ok(file) => file,
@@ -65,9 +98,7 @@ impl TrustStore {
         let extra = proof.extra.as_deref().ok_or("it holds no record")?;
         let sealed: Sealed = serde_json::from_slice(extra)
             .map_err(|_| "what it holds beside the proof is no record")?;
-        let keys = log.chain.keys_of_all();
-        let verified = Checkpoint::verify(proof.checkpoint.as_bytes(), log.origin(), &keys, &[])
-            .map_err(|error| error.to_string())?;
+        let verified = of.verified(&proof.checkpoint).map_err(|error| error.to_string())?;
         let (found, known) = (&verified.checkpoint, log.checkpoint());
         if found.size > known.size || (found.size == known.size && found.root != known.root) {
             return Err("its checkpoint is none of the log that is known here".to_owned());

@@ -20,6 +20,7 @@ mod kept;
 mod kept_tree;
 mod overview;
 mod places;
+mod proofs;
 mod prove;
 mod rotation;
 mod rules;
@@ -41,6 +42,7 @@ pub use overview::{LogStatus, SpeaksFor, document, forget, is_known, logs, pin, 
 pub(crate) use overview::{copied_for_looking, origins};
 pub(crate) use places::Places;
 pub use places::RegistryTrust;
+pub(crate) use proofs::KeptProofs;
 pub(crate) use prove::Unproven;
 pub(crate) use rules::Rules;
 pub use rules::{LogKey, MAXIMUM_AGE};

@@ -19,6 +19,7 @@ use crate::{Error, Kind, Settings};
 
 use super::claim::Claim;
 use super::kept::KeptProof;
+use super::proofs::KeptProofs;
 
 /// A registry that a log speaks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -172,7 +173,7 @@ pub async fn document(
 pub fn proof(settings: &Settings, locked: &Locked) -> Result<Option<KeptProof>, Error> {
     let Some(registry) = locked.source.registry() else { return Ok(None) };
     let trust = Trust::new(settings, Rules::default());
-    trust.kept(registry, &Claim::locked(locked))?.map_err(|reason| {
+    KeptProofs::new(&trust).of(registry, &Claim::locked(locked))?.map_err(|reason| {
         let message =
             format!("the proof of `{}@{}` is refused: {reason}", locked.name, locked.version);
         Error::new(Kind::Verification, "inclusion_refused", message)

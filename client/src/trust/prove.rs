@@ -10,9 +10,8 @@ use super::ask::{Notice, Trust};
 use super::claim::Claim;
 use super::error::Refusal;
 use super::evidence::Seen;
-use super::kept::KeptProof;
+use super::kept::LogOfProofs;
 use super::places::{Places, passed_over};
-use super::store::KnownLog;
 use super::view::VerifiedView;
 use crate::Error;
 use crate::registry::Registry;
@@ -32,12 +31,12 @@ impl Trust<'_> {
         notices: &mut Vec<Notice>,
     ) -> Result<(), Error> {
         let mut wanted: BTreeMap<(String, u64), Vec<Unproven>> = BTreeMap::new();
-        let mut logs: BTreeMap<String, KnownLog> = BTreeMap::new();
+        let mut logs: BTreeMap<String, LogOfProofs> = BTreeMap::new();
         for (view, claim) in claims {
             let origin = view.origin().to_owned();
             if !logs.contains_key(&origin) {
                 let Some(log) = self.store.log(&origin)? else { continue };
-                logs.insert(origin.clone(), log);
+                logs.insert(origin.clone(), LogOfProofs::new(log));
             }
             let Some(log) = logs.get(&origin) else { continue };
             if claim.index.is_none() {
@@ -104,23 +103,6 @@ impl Trust<'_> {
             all.push(proven.clone());
         }
         Ok(all)
-    }
-
-    /// The kept proof of a claim, by whichever log of its registry has one.
-    pub(crate) fn kept(
-        &self,
-        registry: &url::Url,
-        claim: &Claim,
-    ) -> Result<Result<Option<KeptProof>, String>, Error> {
-        let mut damaged = None;
-        for log in self.store.logs_of(registry)? {
-            match self.store.kept_proof(&log, claim) {
-                Ok(None) => {}
-                Ok(Some(kept)) => return Ok(Ok(Some(kept))),
-                Err(reason) => damaged = Some(reason),
-            }
-        }
-        Ok(damaged.map_or(Ok(None), Err))
     }
 }
 

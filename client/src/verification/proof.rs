@@ -8,11 +8,11 @@ use skillpkg_schema::QualifiedName;
 
 use super::keys::registry_of;
 use super::{Problem, ProblemKind, Report, Verifier};
-use crate::Error;
 use crate::project::Locked;
 use crate::registry::Registry;
 use crate::settings::registry_text;
-use crate::trust::{Claim, Notice, Standings, is_falsified};
+use crate::trust::{Claim, KeptProofs, Notice, Standings, is_falsified};
+use crate::{Error, parallel};
 
 impl Verifier<'_> {
     /// What is wrong with the proofs that locked skills keep, and what their registries last said
@@ -20,7 +20,6 @@ impl Verifier<'_> {
     pub(super) async fn proofs(&self, locked: &[&Locked]) -> Result<Report, Error> {
         let mut report = Report::default();
         let standings = Standings::read(&self.settings.home)?;
-        let mut unproven = Vec::new();
         for locked in locked {
             let Some(url) = locked.source.registry() else { continue };
             let (name, version) = (&locked.name, &locked.version);
@@ -32,7 +31,12 @@ impl Verifier<'_> {
             } else {
                 report.notices.extend(standing.told(name, version));
             }
-            match self.proven(url, locked)? {
+        }
+        let kept = KeptProofs::new(&self.trust);
+        let found = parallel::map(locked, |locked| self.proven(&kept, locked))?;
+        let mut unproven = Vec::new();
+        for (locked, found) in locked.iter().zip(found) {
+            match found? {
                 Ok(true) => {}
                 Ok(false) => unproven.push((*locked, None)),
                 Err(reason) => unproven.push((*locked, Some(reason))),
@@ -49,9 +53,9 @@ impl Verifier<'_> {
             }
             report.notices.extend(notices.into_iter().map(Notice::into_text));
         }
+        let kept = KeptProofs::new(&self.trust);
         for (locked, reason) in unproven {
-            let Some(url) = locked.source.registry() else { continue };
-            let is_missing = match self.proven(url, locked)? {
+            let is_missing = match self.proven(&kept, locked)? {
                 Ok(true) => continue,
                 found => found.is_ok(),
             };
@@ -71,13 +75,18 @@ impl Verifier<'_> {
         Ok(report)
     }
 
-    /// Whether a locked skill is proven, as far as it says that it is in a log; what is wrong with
-    /// the proof is a phrase.
-    fn proven(&self, url: &url::Url, locked: &Locked) -> Result<Result<bool, String>, Error> {
+    /// Whether a locked skill is proven, as far as it comes from a registry and says that it is in a
+    /// log; what is wrong with the proof is a phrase.
+    fn proven(
+        &self,
+        kept: &KeptProofs<'_>,
+        locked: &Locked,
+    ) -> Result<Result<bool, String>, Error> {
+        let Some(url) = locked.source.registry() else { return Ok(Ok(true)) };
         if locked.log_index.is_none() && !self.trust.requires_log() {
             return Ok(Ok(true));
         }
-        let kept = self.trust.kept(url, &Claim::locked(locked))?;
+        let kept = kept.of(url, &Claim::locked(locked))?;
         Ok(kept.map(|kept| kept.is_some()))
     }
 
