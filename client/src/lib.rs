@@ -26,6 +26,7 @@ pub mod settings;
 pub mod state;
 mod text_faults;
 pub mod trust;
+pub mod unfinished;
 pub mod verification;
 
 pub use error::{Error, Kind};

@@ -4,6 +4,8 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use crate::unfinished::{self, Readers};
+
 /// Writes a file in place of whatever is there; a symbolic link is replaced, not followed.
 ///
 /// Written to another name in the same directory, synced and renamed: a crash leaves the old file
@@ -34,7 +36,7 @@ fn directory_of(path: &Path) -> &Path {
 fn write(path: &Path, bytes: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let directory = directory_of(path);
     make_directory(directory)?;
-    let file = tempfile::Builder::new().prefix(".skillpkg-").tempfile_in(directory);
+    let file = unfinished::create(directory, Readers::Owner);
     // The error comes with the temporary name, which means nothing to anybody.
     let mut file = file.map_err(|error| io::Error::from(error.kind()))?;
     make_private(file.as_file())?;

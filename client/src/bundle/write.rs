@@ -23,6 +23,7 @@ use crate::install::{Attendant, Progress};
 use crate::parallel::ended_early;
 use crate::settings::registry_text;
 use crate::trust::{Places, Taken};
+use crate::unfinished::{self, Readers};
 use crate::{Error, Kind, Settings};
 
 /// The index of what was gathered.
@@ -96,8 +97,7 @@ pub(super) async fn write(
     let refused = |error: BundleError| not_written(target, &error);
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new("."));
-    // Of its owner alone: 0600 from the start.
-    let file = tempfile::Builder::new().prefix(".skillpkg-").tempfile_in(directory);
+    let file = unfinished::create(directory, Readers::Owner);
     let mut file = file.map_err(|error| unwritable(target, &error))?;
     let buffered = io::BufWriter::with_capacity(256 * 1024, file.as_file_mut());
     let mut writer = BundleWriter::new(buffered, index).map_err(refused)?;

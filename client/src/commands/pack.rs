@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use skillpkg::unfinished::{self, Readers};
 use skillpkg::{Error, Kind};
 use skillpkg_schema::Manifest;
 use skillpkg_schema::diagnostic::escape;
@@ -48,7 +49,10 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
             .with_hint(hint));
     }
     let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let mut file = new_file(parent.unwrap_or(Path::new(".")))?;
+    let directory = parent.unwrap_or(Path::new("."));
+    // As readable as any file that its author makes.
+    let mut file = unfinished::create(directory, Readers::All)
+        .map_err(|error| packing::not_written(directory, &error))?;
     let archive = packing::write(&plan, &keys, &mut file)?;
     // Renamed into place: whoever reads the file sees a whole archive or the one before.
     file.persist(&target).map_err(|error| {
@@ -63,18 +67,6 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
     context.output.text(&escape(&shown.path))?;
     context.output.json(&shown)?;
     Ok(0)
-}
-
-/// A file that is not yet at its place, as readable as any that its author makes.
-fn new_file(directory: &Path) -> Result<tempfile::NamedTempFile, Error> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".skillpkg-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(directory).map_err(|error| packing::not_written(directory, &error))
 }
 
 fn list(context: &Context, manifest: &Manifest) -> Result<u8, Error> {

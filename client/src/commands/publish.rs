@@ -8,6 +8,7 @@ use skillpkg::keys::StoredKey;
 use skillpkg::keys::proof::{self, Proof};
 use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
+use skillpkg::unfinished::{self, Readers};
 use skillpkg::{Error, Kind, keys};
 use skillpkg_schema::address::Digests;
 use skillpkg_schema::diagnostic::escape;
@@ -220,7 +221,7 @@ fn from_directory(
     let keys = signing_keys(context, &arguments.keys)?;
     // Its owner's alone: what goes to a private scope is not for others on this machine.
     let temporary = std::env::temp_dir();
-    let mut file = tempfile::NamedTempFile::new_in(&temporary)
+    let mut file = unfinished::create(&temporary, Readers::Owner)
         .map_err(|error| packing::not_written(&temporary, &error))?;
     let archive = packing::write(&plan, &keys, &mut file)?;
     Ok(Ready {
