@@ -327,19 +327,15 @@ impl Registry {
 
 /// The token for a registry.
 ///
-/// One in the environment is for the registry that the user chose. Where a scope is routed to
-/// another registry, a token that was kept for that one comes first: the environment's was most
-/// likely not made for it.
+/// One in the environment is for the registry that the user chose, by a flag, the environment or as
+/// the default of the configuration, and for no other: where a scope is routed to another one, that
+/// gets the token that was kept for it, if there is one.
 fn token_for(settings: &Settings, choice: &RegistryChoice) -> Result<Option<String>, Error> {
-    let kept = || Credentials::new(&settings.home).token(&choice.url);
-    if choice.chosen == Chosen::ByProject || settings.token.is_none() {
-        return kept();
-    }
     let is_default = settings.registry.as_ref().is_some_and(|chosen| chosen.url == choice.url);
-    if is_default {
-        return Ok(settings.token.clone());
+    match &settings.token {
+        Some(token) if is_default && choice.chosen == Chosen::ByUser => Ok(Some(token.clone())),
+        _ => Credentials::new(&settings.home).token(&choice.url),
     }
-    Ok(kept()?.or_else(|| settings.token.clone()))
 }
 
 fn is_too_large(error: &RegistryError) -> bool {

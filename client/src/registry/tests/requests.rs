@@ -163,14 +163,22 @@ async fn a_token_goes_only_where_its_owner_sends_it() {
     let mut settings = Settings::new(path.clone(), path.clone(), path);
     assert_eq!(sent(&settings, &server, Chosen::ByUser).await.unwrap(), "none");
     settings.token = Some("skp_environment".to_owned());
-    settings.registry = Some(RegistryChoice { url: url.clone(), chosen: Chosen::ByUser });
+    let chosen = RegistryChoice { url: url.clone(), chosen: Chosen::ByUser };
+    settings.registry = Some(chosen.clone());
     assert_eq!(sent(&settings, &server, Chosen::ByUser).await.unwrap(), "skp_environment");
     assert_eq!(sent(&settings, &server, Chosen::ByProject).await.unwrap(), "none");
     Credentials::new(home.path()).keep(&url, "skp_kept").unwrap();
     assert_eq!(sent(&settings, &server, Chosen::ByProject).await.unwrap(), "skp_kept");
     assert_eq!(sent(&settings, &server, Chosen::ByUser).await.unwrap(), "skp_environment");
-    settings.registry = None;
-    assert_eq!(sent(&settings, &server, Chosen::ByUser).await.unwrap(), "skp_kept");
+    // A scope is routed there, and something else or nothing is the default.
+    let other = RegistryChoice { url: registry_url("http://127.0.0.1:1").unwrap(), ..chosen };
+    for registry in [None, Some(other)] {
+        settings.registry = registry;
+        assert_eq!(sent(&settings, &server, Chosen::ByUser).await.unwrap(), "skp_kept");
+        Credentials::new(home.path()).forget(&url).unwrap();
+        assert_eq!(sent(&settings, &server, Chosen::ByUser).await.unwrap(), "none");
+        Credentials::new(home.path()).keep(&url, "skp_kept").unwrap();
+    }
     settings.offline = true;
     assert_eq!(sent(&settings, &server, Chosen::ByUser).await.unwrap_err().code, "offline");
 }
