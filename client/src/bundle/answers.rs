@@ -126,12 +126,21 @@ impl Shelf {
     pub(crate) fn logs(&self) -> Result<Logs, Error> {
         let info = |log: &BundledLog| LogInfo {
             origin: log.view.origin.clone(),
-            prefix: String::new(),
+            prefix: log.view.origin.clone(),
             relayed: log.relayed,
             identities: log.identities.clone(),
             checkpoint: log.view.checkpoint.clone(),
         };
         Ok(Logs { logs: self.registry()?.logs.iter().map(info).collect() })
+    }
+
+    /// A tile of the log of an origin; [`None`] where it is not there.
+    pub(crate) fn log_file(&self, origin: &str, path: &str) -> Result<Option<Vec<u8>>, Error> {
+        let Some(path) = TilePath::parse(path).map(|tile| tile_path(origin, &tile)) else {
+            return Ok(None);
+        };
+        let there = self.carried().index().file(&path).is_some();
+        there.then(|| self.carried().bytes(&path)).transpose()
     }
 
     /// Proofs that versions are in a log, and the whole answer.

@@ -1,5 +1,6 @@
 //! A bundle that is open: every byte of it compared, nothing of it believed yet.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ pub struct Carried {
     /// As many as the index has registries.
     urls: Vec<Url>,
     reader: Mutex<BundleReader<File>>,
+    /// The origins of the logs of which it was told that they are of an earlier day.
+    told: Mutex<BTreeSet<String>>,
 }
 
 /// What a bundle holds of one registry: it is asked in the registry's place.
@@ -48,7 +51,8 @@ impl Carried {
         let index = reader.index().clone();
         let urls = index.registries.iter().map(|registry| url_of(path, registry));
         let urls = urls.collect::<Result<_, _>>()?;
-        Ok(Arc::new(Self { path: path.to_path_buf(), index, urls, reader: Mutex::new(reader) }))
+        let (reader, told) = (Mutex::new(reader), Mutex::default());
+        Ok(Arc::new(Self { path: path.to_path_buf(), index, urls, reader, told }))
     }
 
     /// Where it lies.
@@ -152,6 +156,19 @@ impl Shelf {
             .ok()
             .and_then(|registry| registry.skills.iter().find(|skill| skill.name == *name));
         skill.map_or(&[], |skill| &skill.versions)
+    }
+
+    /// Whether the bundle says that its registry relays the log of this origin: its own word.
+    pub(crate) fn relays(&self, origin: &str) -> bool {
+        let registry = self.registry().ok();
+        let mut logs = registry.into_iter().flat_map(|registry| &registry.logs);
+        logs.any(|log| log.view.origin == origin && log.relayed)
+    }
+
+    /// Whether this is the first time that something is told of the log of this origin.
+    pub(crate) fn tells_first(&self, origin: &str) -> bool {
+        let mut told = self.carried.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert(origin.to_owned())
     }
 
     /// Where the bundle lies, as messages show it.

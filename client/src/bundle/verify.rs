@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use skillpkg_schema::{QualifiedName, Version};
+use skillpkg_schema::QualifiedName;
+use skillpkg_schema::bundle::BundledVersion;
 use skillpkg_store::archive::{ArchiveError, Bounds, Reader, Sink};
 use url::Url;
 
@@ -12,7 +13,7 @@ use crate::install::vouched;
 use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::state::Signers;
-use crate::trust::{Claim, Found, Rules, Trust, check_keys, copied_for_looking};
+use crate::trust::{Claim, Found, Notice, Rules, Standing, Standings, Trust, check_keys};
 use crate::{Error, Kind, Settings};
 
 /// What is wrong with one part of a bundle.
@@ -31,15 +32,18 @@ pub struct Verified {
     pub checked: usize,
     /// What is wrong with it.
     pub faults: Vec<Fault>,
+    /// Versions in it that an advisory forbids, of the bundle's own or as is remembered here.
+    pub forbidden: Vec<Fault>,
+    /// What is worth telling, such as what else is said against its versions; safe to print.
+    pub notices: Vec<String>,
 }
 
 /// Verifies everything in a bundle as an install would: the logs against those that are known here,
 /// documents, records, archives and signatures. Changes nothing of what is known.
 pub async fn verify(settings: &Settings, carried: &Arc<Carried>) -> Result<Verified, Error> {
-    let home = copied_for_looking(&settings.home)?;
-    let mut look = settings.clone().with_bundle(Arc::clone(carried), false);
-    look.home = home.path().to_path_buf();
-    let trust = Trust::new(&look, Rules::of(&Policy::of_user(settings)?));
+    let look = settings.clone().with_bundle(Arc::clone(carried), false);
+    let trust = Trust::looking(&look, Rules::of(&Policy::of_user(settings)?));
+    let standings = Standings::read(&settings.home)?;
     let mut verified = Verified::default();
     for (url, held) in carried.registries() {
         let registry = Registry::chosen(&look, &look.registry_at(url))?;
@@ -47,7 +51,10 @@ pub async fn verify(settings: &Settings, carried: &Arc<Carried>) -> Result<Verif
             held.skills.iter().map(|skill| skill.name.clone()).collect();
         verified.checked += held.skills.iter().map(|skill| skill.versions.len()).sum::<usize>();
         let documents = match trust.documents(&registry, &names).await {
-            Ok(asked) => asked.documents,
+            Ok(asked) => {
+                verified.notices.extend(asked.notices.into_iter().map(Notice::into_text));
+                asked.documents
+            }
             Err(error) => {
                 verified.faults.push(Fault { what: held.url.clone(), error });
                 continue;
@@ -57,9 +64,17 @@ pub async fn verify(settings: &Settings, carried: &Arc<Carried>) -> Result<Verif
             let shelf = registry.shelf();
             let versions = shelf.map_or(&[][..], |shelf| shelf.versions(&found.document.name));
             for one in versions {
-                if let Err(error) = version(&trust, carried, &registry, found, &one.version).await {
-                    let what = format!("{}@{}", found.document.name, one.version);
+                let (name, number) = (&found.document.name, &one.version);
+                let what = format!("{name}@{number}");
+                if let Err(error) = version(&trust, carried, &registry, found, one).await {
                     verified.faults.push(Fault { what, error });
+                    continue;
+                }
+                let held = Standing::in_document(&found.document, number);
+                let standing = held.with(standings.of(url, name, number));
+                match standing.check(name, number) {
+                    Err(error) => verified.forbidden.push(Fault { what, error }),
+                    Ok(()) => verified.notices.extend(standing.told(name, number)),
                 }
             }
         }
@@ -73,13 +88,28 @@ async fn version(
     carried: &Carried,
     registry: &Registry,
     found: &Found,
-    version: &Version,
+    held: &BundledVersion,
 ) -> Result<(), Error> {
-    let document = &found.document;
+    let (document, version) = (&found.document, &held.version);
     let not_listed = || not_listed(carried.path(), &format!("{}@{version}", document.name));
     let entry = document.version(version).ok_or_else(not_listed)?;
     check_keys(document, entry)?;
     let view = found.view.clone().ok_or_else(not_listed)?;
+    // Whoever reads the index alone takes these for what they are of.
+    for (what, is_same) in [
+        ("archive", held.archive == entry.archive),
+        ("log", held.origin == view.origin()),
+        ("proof", Some(held.proof.index) == entry.log_index),
+    ] {
+        if !is_same {
+            let message = format!(
+                "the bundle's index names another {what} of `{}@{version}` than its document",
+                document.name
+            );
+            return Err(Error::new(Kind::Verification, "bundle_index", message)
+                .in_file(carried.path().to_string_lossy()));
+        }
+    }
     trust.proofs(registry, &[(view, Claim::of(document, entry))]).await?;
     let bytes = registry.archive(&entry.archive, entry.size).await?;
     archive(&bytes, registry.url(), document, entry)

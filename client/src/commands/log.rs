@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use skillpkg::bundle::{Carried, is_bundle};
 use skillpkg::project::ProjectDirectory;
 use skillpkg::registry::Registry;
 use skillpkg::settings::RegistryChoice;
@@ -33,7 +34,7 @@ enum Action {
     #[command(after_help = "Example: skillpkg log compare https://skills.example.org \
                             /mnt/other/home")]
     Compare {
-        /// A registry (URL or name), a checkpoint file, or another `$SKILLPKG_HOME`
+        /// A registry (URL or name), a checkpoint file, a bundle, or another `$SKILLPKG_HOME`
         first: String,
         /// Another of these
         second: String,
@@ -182,12 +183,22 @@ fn told(one: &Comparison) -> String {
 fn source(context: &Context, text: &str) -> Result<LogSource, Error> {
     let path = Path::new(text);
     let is_registry = text.contains("://") || context.settings.registries.contains_key(text);
+    if !is_registry && !path.exists() && text.contains(['/', '.', '\\']) {
+        let message = format!(
+            "`{}` is neither the name of a configured registry nor a file that is there",
+            escape(text)
+        );
+        return Err(Error::new(Kind::Usage, "file_not_found", message)
+            .with_hint("a registry's URL starts with its scheme, `https://` or `http://`"));
+    }
     if is_registry || !path.exists() {
         let choice = choice(context, text)?;
         return Ok(LogSource::Registry(Registry::chosen(&context.settings, &choice)?));
     }
     Ok(if path.is_dir() {
         LogSource::Home(PathBuf::from(path))
+    } else if is_bundle(path) {
+        LogSource::Bundle(Carried::open(path)?)
     } else {
         LogSource::File(PathBuf::from(path))
     })
@@ -297,7 +308,12 @@ fn forget(context: &Context, log: Option<&str>, all: bool, yes: bool) -> Result<
         if all { "every log".to_owned() } else { format!("`{}`", escape(&what)) }
     );
     let refused = "nobody can be asked here whether a log is to be forgotten";
-    if !yes && !context.output.confirm(&question, refused, "`-y` forgets it")? {
+    let otherwise = if all {
+        "`skillpkg log forget --all -y` forgets them".to_owned()
+    } else {
+        format!("`skillpkg log forget {} -y` forgets it", escape(&what))
+    };
+    if !yes && !context.output.confirm(&question, refused, &otherwise)? {
         return Err(Error::new(Kind::Refused, "approval_required", "nothing was forgotten"));
     }
     let forgotten = trust::forget(&context.settings, &what)?;

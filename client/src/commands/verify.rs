@@ -23,7 +23,7 @@ they are.")]
 pub(crate) struct Arguments {
     /// Installed skills, archives or bundles; the skills of the project where absent
     what: Vec<String>,
-    /// Every snapshot in the store
+    /// Every snapshot in the store; policies are asked of this project's skills alone
     #[arg(long, conflicts_with = "what")]
     all: bool,
     /// Ask no registry
@@ -114,6 +114,12 @@ fn tell(context: &Context, report: &Report) -> Result<(), Error> {
         output.talk("hint: `skillpkg verify --repair` mends what is in the store");
     }
     let placed = || report.problems.iter().filter(|problem| problem.directory.is_some());
+    if report.problems.iter().any(|problem| problem.kind == ProblemKind::Proof) {
+        output.talk(
+            "hint: `skillpkg sync` fetches missing proofs where the registry can be asked; \
+             `skillpkg update NAME` takes a version that it has",
+        );
+    }
     if placed().any(is_gone) {
         output.talk("hint: `skillpkg sync` places what is missing");
     }

@@ -112,10 +112,8 @@ impl Index {
     pub(super) fn learn_standings(&self, home: &Path, now: u64) -> Result<(), Error> {
         let is_carried = self.documents.values().any(|(registry, _)| registry.shelf().is_some());
         let said = self.documents.values().map(|(registry, found)| {
-            let (registry, document, view) = (registry.url(), &found.document, found.view.as_ref());
-            let then = view.and_then(|view| view.time()).unwrap_or_default().min(now);
-            let leaves = view.map_or(0, |view| view.checkpoint().size);
-            Said { registry, document, at: if is_carried { then } else { now }, leaves }
+            let said = Said::carried(registry.url(), found, now);
+            if is_carried { said } else { Said { at: now, ..said } }
         });
         if is_carried { Standings::learn_earlier(home, said) } else { Standings::learn(home, said) }
     }

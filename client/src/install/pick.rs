@@ -103,9 +103,10 @@ impl From<PickError> for Error {
             PickError::Yanked { name, version, .. } => {
                 Some(format!("`skillpkg install {name}@={version}` takes it all the same"))
             }
-            PickError::Forbidden { name, .. } => {
-                Some(format!("`skillpkg show {name}` tells the versions that no advisory forbids"))
-            }
+            PickError::Forbidden { name, .. } => Some(format!(
+                "`skillpkg show {name}` tells the versions that no advisory forbids, and of a \
+                     bundle `skillpkg inspect FILE` those that it holds"
+            )),
         };
         let (kind, code) = match &error {
             PickError::Deleted { .. } => (Kind::Failed, "version_deleted"),

@@ -17,7 +17,7 @@ use super::pick::{Picked, pick_passing, told_deleted};
 use super::prepare::{Expected, Held, stored};
 use super::proven::Logs;
 use super::session::Session;
-use super::standing::{refresh, stand, stand_later};
+use super::standing::{learn_carried, refresh, stand, stand_later};
 use super::trust::{Candidate, candidates_of};
 use crate::policy::Policy;
 use crate::project::{Locked, ProjectArchive, Source};
@@ -101,8 +101,12 @@ pub(super) async fn find(
     };
     session.state.learn_revocations(signers, index.documents())?;
     index.learn_standings(home, now())?;
-    let standings =
-        if session.settings.bundle.is_some() { Standings::read(home)? } else { standings };
+    let standings = if session.settings.bundle.is_some() {
+        learn_carried(session, goal, policy, signers, &mut index).await?;
+        Standings::read(home)?
+    } else {
+        standings
+    };
     let (mut jobs, mut chosen) = (Vec::with_capacity(drafts.len()), Vec::new());
     for (draft, skill) in drafts.into_iter().zip(&goal.skills) {
         jobs.push(if let Some(mut job) = draft {
@@ -181,7 +185,8 @@ fn draft(
         ..expected_of(session, skill, keep, vec![Candidate { account, ..known }])
     };
     // What agents see and was verified before is proven anew by `verify`, and not by every command.
-    let is_settled = expected.is_settled() && !logs.trust.requires_log();
+    let is_settled =
+        expected.is_settled() && !logs.trust.requires_log() && logs.has_proof(url, keep)?;
     if !is_settled && !logs.prove(url, keep, can_ask)? && can_ask {
         return Ok(None);
     }

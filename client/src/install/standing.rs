@@ -10,9 +10,10 @@ use super::index::Index;
 use super::session::Session;
 use super::source::Job;
 use crate::Error;
-use crate::policy::Policy;
+use crate::policy::{Policy, is_refusal};
+use crate::registry::Registry;
 use crate::state::Signers;
-use crate::trust::{Standings, is_falsified, now};
+use crate::trust::{Rules, Said, Standings, Trust, is_falsified, now};
 
 /// Holds a skill that is here against what was last said of it.
 pub(super) fn stand(job: &mut Job, standings: &Standings) -> Result<(), Error> {
@@ -42,6 +43,44 @@ pub(super) fn stand_later(
         }
     }
     job.yanked = job.yanked.take().or(standing.yanked);
+    Ok(())
+}
+
+/// Remembers what a bundle says against the skills that it holds beside those of the goal, where a
+/// log is known that proves it: somebody may have them in another project.
+///
+/// What does not hold refuses the bundle, as it does where it is asked for.
+pub(super) async fn learn_carried(
+    session: &Session<'_>,
+    goal: &Goal,
+    policy: &Policy,
+    signers: &Signers,
+    index: &mut Index,
+) -> Result<(), Error> {
+    let settings = session.settings;
+    let Some(bundle) = &settings.bundle else { return Ok(()) };
+    let trust = Trust::new(settings, Rules::of(policy));
+    for (url, held) in bundle.registries() {
+        let names = held.skills.iter().map(|skill| skill.name.clone());
+        let is_other =
+            |name: &QualifiedName| goal.skills.iter().all(|one| one.wanted.name != *name);
+        let names: Vec<QualifiedName> = names.filter(is_other).collect();
+        if names.is_empty() || !trust.speaks_for(url)? {
+            continue;
+        }
+        let registry = match Registry::chosen(settings, &settings.registry_at(url)) {
+            Ok(registry) => registry,
+            // Nothing of a registry that no policy allows is installed here.
+            Err(error) if is_refusal(&error) => continue,
+            Err(error) => return Err(error),
+        };
+        let asked = trust.documents(&registry, &names).await?;
+        index.notices.extend(asked.notices);
+        let documents = asked.documents.iter().map(|found| (registry.url(), &found.document));
+        session.state.learn_revocations(signers, documents)?;
+        let said = asked.documents.iter().map(|found| Said::carried(registry.url(), found, now()));
+        Standings::learn_earlier(&settings.home, said)?;
+    }
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use super::{Before, Policy, Skill, Violation, published};
 use crate::activation::{found, prose_commands};
 use crate::project::Source;
 use crate::state::State;
+use crate::trust::proven_time;
 use crate::{Error, Settings, keys};
 
 /// A snapshot of the store, and where it comes from.
@@ -25,7 +26,7 @@ pub(crate) struct Installed<'a> {
 }
 
 /// Everything that the policies forbid of a snapshot that is here. Asks no network: when it was
-/// published is what this machine remembers.
+/// published is what this machine remembers, or the record in the log says of which a proof is kept.
 pub(crate) fn violations_of(
     policy: &Policy,
     settings: &Settings,
@@ -40,7 +41,12 @@ pub(crate) fn violations_of(
     let keys =
         if policy.rules_signers() { verified(settings, state, installed)? } else { Vec::new() };
     let when = match source {
-        Source::Registry(url) if policy.rules_release_age() => state.published(url, address)?,
+        Source::Registry(url) if policy.rules_release_age() => {
+            match state.published(url, address)? {
+                Some(when) => Some(when),
+                None => proven_time(settings, url, manifest, address)?,
+            }
+        }
         _ => None,
     };
     let commands = if policy.reads_prose() { prose_commands(store, manifest) } else { None };

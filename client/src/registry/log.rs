@@ -133,6 +133,9 @@ impl Registry {
         path: &str,
         limit: u64,
     ) -> Result<Option<Bytes>, Error> {
+        if let Some(shelf) = &self.shelf {
+            return shelf.log_file(prefix, path).map(|bytes| bytes.map(Bytes::from));
+        }
         let mut url = self.transport.base().clone();
         if let Ok(mut segments) = url.path_segments_mut() {
             let parts = prefix.split('/').chain(path.split('/'));

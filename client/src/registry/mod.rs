@@ -8,12 +8,14 @@ mod error;
 mod log;
 mod near;
 mod people;
+mod place;
 mod transport;
 
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -32,8 +34,9 @@ use url::Url;
 use self::connect::Patience;
 use self::error::RegistryError;
 pub(crate) use self::log::Indexed;
+pub(crate) use self::place::Place;
 use self::transport::{Ask, Payload, Transport, json};
-use crate::bundle::Shelf;
+use crate::bundle::{Carried, Shelf};
 use crate::credentials::Credentials;
 use crate::policy::Policy;
 use crate::settings::{Chosen, Connection, RegistryChoice, registry_text};
@@ -79,8 +82,7 @@ impl Registry {
     pub fn chosen(settings: &Settings, choice: &RegistryChoice) -> Result<Self, Error> {
         if let Some(bundle) = &settings.bundle {
             Policy::of_user(settings)?.check_registry(&choice.url)?;
-            let shelf = Some(bundle.shelf(&choice.url)?);
-            return Ok(Self { transport: Transport::none(choice.url.clone()), shelf });
+            return Self::carried(bundle, &choice.url);
         }
         if settings.offline {
             let url = registry_text(&choice.url);
@@ -93,6 +95,12 @@ impl Registry {
         Self::with_connection(choice.url.clone(), token, &connection)
     }
 
+    /// What a bundle holds of the registry at `url`, asked in its place.
+    pub(crate) fn carried(carried: &Arc<Carried>, url: &Url) -> Result<Self, Error> {
+        let shelf = Some(carried.shelf(url)?);
+        Ok(Self { transport: Transport::none(url.clone()), shelf })
+    }
+
     /// Its base URL.
     pub fn url(&self) -> &Url {
         self.transport.base()
@@ -103,9 +111,12 @@ impl Registry {
         self.shelf.as_ref()
     }
 
-    /// Who answers, as messages show it: its URL, or the bundle that stands in for it.
-    pub(crate) fn place(&self) -> String {
-        self.shelf.as_ref().map_or_else(|| self.transport.shown(), Shelf::shown)
+    /// Who answers: itself, or the bundle that stands in for it.
+    pub(crate) fn place(&self) -> Place {
+        match &self.shelf {
+            Some(bundle) => Place::bundle(bundle.shown(), self.url()),
+            None => Place::registry(self.url()),
+        }
     }
 
     /// Whether it is spoken to with a token.

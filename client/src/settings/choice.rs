@@ -179,10 +179,22 @@ impl Settings {
                     if is_here.is_ok_and(|url| is_loopback(&url)) { "http" } else { "https" };
                 format!("a URL starts with its scheme: `{scheme}://{shown}`")
             }
-            None => format!("name it in the configuration file: `[registries.{shown}]`, `url = …`"),
+            None if is_bare(text) => {
+                format!("name it in the configuration file: `[registries.{shown}]`, `url = …`")
+            }
+            None => {
+                "a registry is meant by its URL, or by a name that the configuration file gives \
+                     it: letters, digits, `-` and `_`"
+                    .to_owned()
+            }
         };
         Err(Error::new(Kind::Usage, "registry_unknown", message).with_hint(hint))
     }
+}
+
+/// Whether a text is a key of TOML without quotes.
+fn is_bare(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
 #[cfg(test)]
@@ -252,6 +264,16 @@ mod tests {
         assert_eq!(error.hint.as_deref(), Some("did you mean `corp`?"));
         let error = settings.named_registry("localhost:7770").unwrap_err();
         assert!(error.hint.unwrap().contains("http://localhost:7770"));
+    }
+
+    #[test]
+    fn a_name_that_no_table_can_have_is_not_offered_as_one() {
+        let settings = Settings::new("/h".into(), "/u".into(), "/p".into());
+        let hint = |text| settings.named_registry(text).unwrap_err().hint.unwrap();
+        assert!(hint("corp").contains("[registries.corp]"));
+        for text in ["a b", "a/b", "a]b", ""] {
+            assert!(!hint(text).contains("[registries"), "{text}");
+        }
     }
 
     #[test]

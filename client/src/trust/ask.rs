@@ -2,21 +2,22 @@
 
 use std::sync::Arc;
 
-use skillpkg_schema::QualifiedName;
 use skillpkg_schema::wire::{Document, KnownLog as KnownSize, MAX_INDEX_NAMES, View};
+use skillpkg_schema::{ContentAddress, QualifiedName};
 use url::Url;
 
 use super::error::Refusal;
 use super::evidence::Seen;
-use super::kept_tree::{told_of_bundle, tree_of};
+use super::first::Introduced;
+use super::kept_tree::{lagging, told_of_bundle, tree_of};
 use super::places::{Places, RegistryTrust, passed_over};
 use super::rules::{LogKey, Rules};
-use super::speaker::speaker;
+use super::speaker::{relays, speaker};
 use super::store::{Kept, KnownLog, TrustStore};
 use super::time;
 use super::view::{Expected, VerifiedView};
 use crate::install::Attendant;
-use crate::registry::{Indexed, Registry};
+use crate::registry::{Indexed, Place, Registry};
 use crate::settings::registry_text;
 use crate::{Error, Settings};
 
@@ -76,6 +77,13 @@ pub(crate) struct Trust<'s> {
     pub(super) now: u64,
 }
 
+/// The logs against which an answer is held.
+struct Logs<'l> {
+    bound: &'l [KnownLog],
+    /// The same, where none is remembered yet to speak for the registry.
+    introduced: &'l [Introduced],
+}
+
 /// What became of one answer.
 enum Judged {
     Believed(Asked),
@@ -90,6 +98,12 @@ impl<'s> Trust<'s> {
         Self { settings, store, rules, now: time::now() }
     }
 
+    /// As [`Trust::new`], for what is only looked at: what is known stays as it is.
+    pub(crate) fn looking(settings: &'s Settings, rules: Rules) -> Self {
+        let store = TrustStore::looking(&settings.home);
+        Self { store, ..Self::new(settings, rules) }
+    }
+
     /// Where things are.
     pub(crate) fn settings(&self) -> &'s Settings {
         self.settings
@@ -102,7 +116,17 @@ impl<'s> Trust<'s> {
 
     /// Whether a log speaks for a registry, as far as is known here.
     pub(crate) fn speaks_for(&self, registry: &Url) -> Result<bool, Error> {
-        Ok(self.store.speaks_for(registry)?)
+        Ok(!self.store.speaking_for(registry)?.is_empty())
+    }
+
+    /// The origins of the logs that speak for a registry, as far as is known here, unverified.
+    pub(crate) fn speaking_for(&self, registry: &Url) -> Result<Vec<String>, Error> {
+        Ok(self.store.speaking_for(registry)?)
+    }
+
+    /// Whether a proof of a snapshot is kept of one of these logs, whatever is in it.
+    pub(crate) fn has_proof(&self, origins: &[String], address: &ContentAddress) -> bool {
+        self.store.has_proof(origins, address)
     }
 
     pub(super) fn configured(&self, registry: &Url) -> Option<&RegistryTrust> {
@@ -195,12 +219,19 @@ impl<'s> Trust<'s> {
         notices: &mut Vec<Notice>,
     ) -> Result<Option<Asked>, Error> {
         let mut turn = None;
+        let mut introduced: Vec<Introduced> = Vec::new();
+        self.ask_of_bundled(registry, place).await?;
         for attempt in 0..ATTEMPTS {
             // Whoever was overtaken goes one after the other, so that each comes to an end.
             if attempt > 0 && turn.is_none() {
                 turn = self.store.turn().await;
             }
-            let bound = self.named_logs(registry)?;
+            let mut bound = self.named_logs(registry)?;
+            if bound.is_empty() {
+                bound.extend(introduced.iter().map(|one| one.log.clone()));
+            } else {
+                introduced.clear();
+            }
             let known = bound.iter().map(|log| KnownSize {
                 origin: log.origin().to_owned(),
                 size: log.checkpoint().size,
@@ -216,9 +247,9 @@ impl<'s> Trust<'s> {
                     documents.map(|(document, _)| Found { document, view: None }).collect();
                 return Ok(Some(Asked { documents, missing, ..Asked::default() }));
             }
-            let bound = if bound.is_empty() {
-                self.first_contact(registry, place, &answer, notices).await?;
-                let bound = self.named_logs(registry)?;
+            if bound.is_empty() {
+                introduced = self.first_contact(registry, place, &answer).await?;
+                bound.extend(introduced.iter().map(|one| one.log.clone()));
                 // One that is known from elsewhere has to be shown to continue what is known.
                 let is_shown = |log: &KnownLog| {
                     let of_log = answer.views.iter().filter(|view| view.origin == log.origin());
@@ -227,16 +258,28 @@ impl<'s> Trust<'s> {
                 if !bound.iter().all(is_shown) {
                     continue;
                 }
-                bound
-            } else {
-                bound
-            };
-            match self.judge(registry, place, names, &bound, answer, notices).await? {
+            }
+            let logs = Logs { bound: &bound, introduced: &introduced };
+            match self.judge(registry, place, names, &logs, answer, notices).await? {
                 Judged::Believed(asked) => return Ok(Some(asked)),
-                Judged::Again => {}
+                Judged::Again => introduced.clear(),
             }
         }
-        Err(Refusal::Busy { place: registry_text(registry).to_owned() }.into())
+        Err(Refusal::Busy { place: Place::registry(registry) }.into())
+    }
+
+    /// Asks a registry whose the logs are that it was first met by in a bundle, before anything that
+    /// it answers is held against them.
+    async fn ask_of_bundled(&self, registry: &Url, place: &Registry) -> Result<(), Error> {
+        if place.shelf().is_some() || place.url() != registry {
+            return Ok(());
+        }
+        let text = registry_text(registry);
+        let is_told = |log: &KnownLog| log.bound(text).is_some_and(|one| one.relayed.is_some());
+        if self.named_logs(registry)?.iter().all(is_told) {
+            return Ok(());
+        }
+        self.ask_whose(registry, place).await
     }
 
     /// The logs that speak for a registry; where the configuration names one by its fingerprint, no
@@ -252,7 +295,7 @@ impl<'s> Trust<'s> {
                 let reason = format!(
                     "its fingerprint is {found}; the configuration names {named} (`log-key`)"
                 );
-                let place = registry_text(registry).to_owned();
+                let place = Place::registry(registry);
                 return Err(Refusal::KeyChanged { place, reason });
             }
         }
@@ -279,12 +322,14 @@ impl<'s> Trust<'s> {
         registry: &Url,
         place: &Registry,
         names: &[QualifiedName],
-        bound: &[KnownLog],
+        logs: &Logs<'_>,
         answer: Indexed,
         notices: &mut Vec<Notice>,
     ) -> Result<Judged, Error> {
+        let Logs { bound, introduced } = *logs;
         let shown = place.place();
         let mut views: Vec<(&KnownLog, Arc<VerifiedView>)> = Vec::new();
+        let mut trees = Vec::new();
         for log in bound {
             let Some(view) = answer.views.iter().find(|view| view.origin == log.origin()) else {
                 continue;
@@ -310,28 +355,29 @@ impl<'s> Trust<'s> {
                 }
             };
             if earlier {
+                notices.extend(lagging(place, log, &verified));
                 views.push((log, Arc::new(verified)));
                 continue;
             }
             let tree = tree_of(place, view, &verified)
                 .map_err(|refusal| self.refuse(log, Some(view), &answer, &refusal))?;
             let now = self.shown_by(log, &verified);
-            if self.store.advance(log, &now)? == Kept::Raced {
+            // Of what is not known yet nothing is kept before all of the answer holds.
+            if introduced.is_empty() && self.store.advance(log, &now)? == Kept::Raced {
                 return Ok(Judged::Again);
             }
-            if let Some(tree) = tree {
-                self.store.keep_tree(&now, tree)?;
-            }
+            trees.extend(tree.map(|tree| (now, tree)));
             views.push((log, Arc::new(verified)));
         }
         if views.is_empty() {
             return Err(self.missing(registry, place, bound, &answer).await);
         }
         let mut asked = Asked::default();
+        let relays = |log: &KnownLog| relays(registry, place, log);
         let Indexed { documents, missing, .. } = &answer;
         for (document, digest) in documents {
             let name = &document.name;
-            let (log, view) = speaker(registry, &views, name, Some(digest))?;
+            let (log, view) = speaker(registry, &views, name, Some(digest), &relays)?;
             if let Err(refusal) = view.check_document(document, digest) {
                 let view = answer.views.iter().find(|view| view.origin == log.origin());
                 return Err(self.refuse(log, view, &answer, &refusal));
@@ -340,11 +386,22 @@ impl<'s> Trust<'s> {
             asked.documents.push(Found { document, view: Some(Arc::clone(view)) });
         }
         for name in missing {
-            let (log, view) = speaker(registry, &views, name, None)?;
+            let (log, view) = speaker(registry, &views, name, None, &relays)?;
             if let Err(refusal) = view.check_missing(name) {
                 let view = answer.views.iter().find(|view| view.origin == log.origin());
                 return Err(self.refuse(log, view, &answer, &refusal));
             }
+        }
+        for one in introduced {
+            let view = views.iter().find(|(log, _)| log.origin() == one.log.origin());
+            let Some((log, view)) = view else { continue };
+            let is_later = view.checkpoint().size >= log.checkpoint().size;
+            if self.remember(one, is_later.then_some(&**view), notices)? == Kept::Raced {
+                return Ok(Judged::Again);
+            }
+        }
+        for (now, tree) in trees {
+            self.store.keep_tree(&now, tree)?;
         }
         if bound.len() > 1 && !self.remember_scopes(registry, &asked)? {
             return Ok(Judged::Again);
@@ -357,7 +414,7 @@ impl<'s> Trust<'s> {
     pub(super) fn expected<'e>(
         &'e self,
         registry: &Url,
-        place: &'e str,
+        place: &'e Place,
         log: &'e KnownLog,
     ) -> Expected<'e> {
         Expected {
@@ -372,7 +429,7 @@ impl<'s> Trust<'s> {
     }
 
     /// What is known of a log once a view of it was verified.
-    fn shown_by(&self, log: &KnownLog, view: &VerifiedView) -> KnownLog {
+    pub(super) fn shown_by(&self, log: &KnownLog, view: &VerifiedView) -> KnownLog {
         let mut now = log.clone();
         now.record.checkpoint.clone_from(&view.note);
         now.record.seen = self.now;

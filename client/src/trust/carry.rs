@@ -113,8 +113,7 @@ impl Trust<'_> {
             let (mut logs, mut tiles) = (Vec::new(), BTreeMap::new());
             for (origin, view) in views {
                 let Some(log) = self.store.log(&origin)? else { continue };
-                let bound = log.bound(registry_text(registry));
-                let relayed = bound.is_some_and(|bound| bound.relayed);
+                let relayed = log.is_relayed(registry_text(registry));
                 let since = since.get(&origin).cloned().unwrap_or_default();
                 tiles.extend(self.tiles(place, &view, &since).await?);
                 let identities = log.record.identities.clone();

@@ -2,6 +2,7 @@
 //! shows different people different histories.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -16,7 +17,8 @@ use url::Url;
 use super::error::{Refusal, Shown};
 use super::evidence::Seen;
 use super::store::{Bound, TrustStore};
-use crate::registry::Registry;
+use crate::bundle::Carried;
+use crate::registry::{Place, Registry};
 use crate::settings::registry_text;
 use crate::{Error, Kind, Settings, regular_file};
 
@@ -32,6 +34,8 @@ pub enum LogSource {
     File(PathBuf),
     /// What another home knows: the home, or its `trust` directory.
     Home(PathBuf),
+    /// What a bundle holds.
+    Bundle(Arc<Carried>),
 }
 
 /// What one of two shows of a log.
@@ -125,7 +129,18 @@ async fn read(source: &LogSource) -> Result<Vec<Read>, Error> {
         LogSource::Registry(registry) => of_registry(registry).await,
         LogSource::File(path) => of_file(path).map(|read| vec![read]),
         LogSource::Home(path) => of_home(path),
+        LogSource::Bundle(carried) => of_bundle(carried).await,
     }
+}
+
+async fn of_bundle(carried: &Arc<Carried>) -> Result<Vec<Read>, Error> {
+    let from = escape(&carried.path().to_string_lossy());
+    let mut read = Vec::new();
+    for (url, _) in carried.registries() {
+        let of_url = of_registry(&Registry::carried(carried, url)?).await?;
+        read.extend(of_url.into_iter().map(|one| Read { from: from.clone(), ..one }));
+    }
+    Ok(read)
 }
 
 async fn of_registry(registry: &Registry) -> Result<Vec<Read>, Error> {
@@ -134,7 +149,7 @@ async fn of_registry(registry: &Registry) -> Result<Vec<Read>, Error> {
     let mut read = Vec::new();
     for info in infos {
         let chain = IdentityChain::verify(info.identities)
-            .map_err(|reason| Refusal::Identity { place: from.clone(), reason })?;
+            .map_err(|reason| Refusal::Identity { place: Place::other(from.clone()), reason })?;
         read.push(Read {
             from: from.clone(),
             origin: info.origin,
@@ -192,7 +207,7 @@ async fn of_log(
         let own = read.chain.as_ref().map(IdentityChain::keys_of_all);
         let keys = own.as_deref().unwrap_or(&keys);
         Checkpoint::verify(read.note.as_bytes(), origin, keys, &[]).map_err(|reason| {
-            let (place, origin) = (read.from.clone(), origin.clone());
+            let (place, origin) = (Place::other(read.from.clone()), origin.clone());
             Error::from(Refusal::Unsigned { place, origin, reason })
         })
     };
@@ -222,7 +237,7 @@ async fn of_log(
     let shown = |verified: &VerifiedCheckpoint| Shown::of(&verified.checkpoint, verified.time);
     let evidence = (verdict == Verdict::Fork).then(|| {
         let refusal = Refusal::Fork {
-            place: to.1.from.clone(),
+            place: Place::other(to.1.from.clone()),
             origin: origin.clone(),
             from: shown(from.0),
             to: shown(to.0),

@@ -12,6 +12,7 @@ use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{QualifiedName, Version};
 
 use super::time;
+use crate::registry::Place;
 use crate::{Error, Kind};
 
 /// The size, the root and the time of a checkpoint, as they are told.
@@ -45,56 +46,56 @@ impl fmt::Display for Shown {
 pub(super) enum Refusal {
     /// A validly signed checkpoint of an earlier day.
     #[error(
-        "`{place}` shows the log `{}` with {to}; this machine has seen it with {from}: it is \
+        "{place} shows the log `{}` with {to}; this machine has seen it with {from}: it is \
          behind, or was set back",
         escape(origin)
     )]
-    Rewind { place: String, origin: String, from: Shown, to: Shown },
+    Rewind { place: Place, origin: String, from: Shown, to: Shown },
     /// Two trees of one size.
     #[error(
-        "`{place}` shows the log `{}` with {to}; this machine has seen it with {from}: the log \
+        "{place} shows the log `{}` with {to}; this machine has seen it with {from}: the log \
          shows different people different histories",
         escape(origin)
     )]
-    Fork { place: String, origin: String, from: Shown, to: Shown },
+    Fork { place: Place, origin: String, from: Shown, to: Shown },
     /// A larger tree that does not contain the one that is known.
     #[error(
-        "`{place}` shows the log `{}` with {to}, and does not prove that this continues the log of \
+        "{place} shows the log `{}` with {to}, and does not prove that this continues the log of \
          {from} that this machine has seen: {reason}",
         escape(origin)
     )]
-    Inconsistent { place: String, origin: String, from: Shown, to: Shown, reason: ProofError },
+    Inconsistent { place: Place, origin: String, from: Shown, to: Shown, reason: ProofError },
     /// More leaves than any log has.
     #[error(
-        "`{place}` shows the log `{}` with {size} leaves, more than any log has; at most \
+        "{place} shows the log `{}` with {size} leaves, more than any log has; at most \
          {} are believed",
         escape(origin),
         super::view::MAX_LEAVES
     )]
-    TooLarge { place: String, origin: String, size: u64 },
+    TooLarge { place: Place, origin: String, size: u64 },
     /// Nobody vouches for the checkpoint.
     #[error(
-        "the checkpoint of the log `{}` that `{place}` shows is refused: {reason}",
+        "the checkpoint of the log `{}` that {place} shows is refused: {reason}",
         escape(origin)
     )]
-    Unsigned { place: String, origin: String, reason: CheckpointError },
+    Unsigned { place: Place, origin: String, reason: CheckpointError },
     /// Nobody says when the checkpoint was signed.
     #[error(
-        "the checkpoint of the log `{}` that `{place}` shows does not tell its time, which the \
+        "the checkpoint of the log `{}` that {place} shows does not tell its time, which the \
          log's own cosignature tells",
         escape(origin)
     )]
-    Timeless { place: String, origin: String },
+    Timeless { place: Place, origin: String },
     /// A key that the configuration asks for has not signed.
     #[error(
-        "the checkpoint of the log `{}` that `{place}` shows is not signed by the key that the \
+        "the checkpoint of the log `{}` that {place} shows is not signed by the key that the \
          configuration names (`log-key`)",
         escape(origin)
     )]
-    OtherKey { place: String, origin: String },
+    OtherKey { place: Place, origin: String },
     /// Too long ago.
     #[error(
-        "the checkpoint of the log `{}` that `{place}` shows is of {}, {} before now as this \
+        "the checkpoint of the log `{}` that {place} shows is of {}, {} before now as this \
          machine's clock has it ({}); the most is {}{}: the registry is held back in time, or the \
          clock is ahead",
         escape(origin),
@@ -104,10 +105,10 @@ pub(super) enum Refusal {
         time::span(*most),
         told_rule(rule.as_deref())
     )]
-    Stale { place: String, origin: String, signed: u64, now: u64, most: u64, rule: Option<String> },
+    Stale { place: Place, origin: String, signed: u64, now: u64, most: u64, rule: Option<String> },
     /// In the time to come.
     #[error(
-        "the checkpoint of the log `{}` that `{place}` shows is of {}, which is {} from now: this \
+        "the checkpoint of the log `{}` that {place} shows is of {}, which is {} from now: this \
          machine's clock says {}. Its signature is good; either the clock is behind or the log's \
          is ahead, so how fresh the checkpoint is cannot be told",
         escape(origin),
@@ -115,66 +116,65 @@ pub(super) enum Refusal {
         time::span(signed.saturating_sub(*now)),
         time::shown(*now)
     )]
-    Future { place: String, origin: String, signed: u64, now: u64 },
+    Future { place: Place, origin: String, signed: u64, now: u64 },
     /// Another log than the one that is pinned.
     #[error(
-        "the registry at `{place}` shows another log than the one that is pinned here: {reason}",
+        "{place} shows another log than the one that is pinned here: {reason}",
         reason = escape(reason)
     )]
-    KeyChanged { place: String, reason: String },
+    KeyChanged { place: Place, reason: String },
+    /// None of the logs that are shown is the one that was named.
+    #[error(
+        "{place} shows a log with the fingerprint {found}, which is not the one that was named"
+    )]
+    NotNamed { place: Place, found: String },
     /// Identities that do not follow from each other.
-    #[error("the identities of the log that `{place}` shows are refused: {reason}")]
-    Identity { place: String, reason: IdentityError },
+    #[error("the identities of the log that {place} shows are refused: {reason}")]
+    Identity { place: Place, reason: IdentityError },
     /// A log that was there and is gone, or one that must be there.
-    #[error("`{place}` answers without {}: {why}", what_of(origin.as_deref()))]
-    Missing { place: String, origin: Option<String>, why: String },
+    #[error("{place} answers without {}: {why}", what_of(origin.as_deref()))]
+    Missing { place: Place, origin: Option<String>, why: String },
     /// A log that nobody has confirmed.
     #[error(
-        "the log `{}` of `{place}` is not known here, and nothing says that it is the right one; \
+        "the log `{}` of {place} is not known here, and nothing says that it is the right one; \
          its fingerprint is {fingerprint}",
         escape(origin)
     )]
-    Unknown { place: String, origin: String, fingerprint: Hash, carried: bool },
+    Unknown { place: Place, origin: String, fingerprint: Hash, carried: bool },
     /// A bundle of an earlier day than this machine has seen, of which nothing here proves that it
     /// is of the same log.
     #[error(
-        "`{place}` holds the log `{}` with {to}; this machine has seen it with {from}, and keeps \
+        "{place} holds the log `{}` with {to}; this machine has seen it with {from}, and keeps \
          nothing that proves that the one is an earlier day of the other",
         escape(origin)
     )]
-    Earlier { place: String, origin: String, from: Shown, to: Shown },
+    Earlier { place: Place, origin: String, from: Shown, to: Shown },
     /// A bundle of a later day, without the tiles that would prove that it continues what is known.
     #[error(
-        "`{place}` holds the log `{}` with {to}; this machine has seen it with {from}, and the \
+        "{place} holds the log `{}` with {to}; this machine has seen it with {from}, and the \
          bundle does not hold the tiles that would prove that the one continues the other",
         escape(origin)
     )]
-    Apart { place: String, origin: String, from: Shown, to: Shown },
+    Apart { place: Place, origin: String, from: Shown, to: Shown },
     /// A bundle whose tiles are not those of its checkpoint.
-    #[error("the tiles of the log `{}` in `{place}` are refused: {reason}", escape(origin))]
-    Tiles { place: String, origin: String, reason: TilesError },
+    #[error("the tiles of the log `{}` in {place} are refused: {reason}", escape(origin))]
+    Tiles { place: Place, origin: String, reason: TilesError },
     /// The last leaf does not tell the documents.
-    #[error(
-        "`{place}` does not prove which documents the log `{}` lists: {reason}",
-        escape(origin)
-    )]
-    Heads { place: String, origin: String, reason: HeadsFault },
+    #[error("{place} does not prove which documents the log `{}` lists: {reason}", escape(origin))]
+    Heads { place: Place, origin: String, reason: HeadsFault },
     /// A document that the log does not know.
-    #[error(
-        "`{place}` gives a document of `{name}` that the log `{}` does not list",
-        escape(origin)
-    )]
-    NotListed { place: String, origin: String, name: QualifiedName },
+    #[error("{place} gives a document of `{name}` that the log `{}` does not list", escape(origin))]
+    NotListed { place: Place, origin: String, name: QualifiedName },
     /// Other bytes than the log says.
     #[error(
-        "`{place}` gives a document of `{name}` with the SHA-256 {found}; the log `{}` lists \
+        "{place} gives a document of `{name}` with the SHA-256 {found}; the log `{}` lists \
          {listed}: it was changed on its way, or is of another day",
         escape(origin)
     )]
-    Changed { place: String, origin: String, name: QualifiedName, listed: Hash, found: Hash },
+    Changed { place: Place, origin: String, name: QualifiedName, listed: Hash, found: Hash },
     /// Said not to be there, though the log lists it.
-    #[error("`{place}` says that there is no `{name}`; the log `{}` lists it", escape(origin))]
-    Hidden { place: String, origin: String, name: QualifiedName },
+    #[error("{place} says that there is no `{name}`; the log `{}` lists it", escape(origin))]
+    Hidden { place: Place, origin: String, name: QualifiedName },
     /// A statement about a private document that does not hold.
     #[error(
         "what the log `{}` states about the private document of `{name}` is refused: {reason}",
@@ -183,30 +183,24 @@ pub(super) enum Refusal {
     Statement { origin: String, name: QualifiedName, reason: StatementError },
     /// A scope that another log speaks for.
     #[error(
-        "`{place}` proves `{name}` by the log `{}`; names of its scope were proven by `{}` before",
+        "{place} proves `{name}` by the log `{}`; names of its scope were proven by `{}` before",
         escape(found),
         escape(known)
     )]
-    OtherLog { place: String, name: QualifiedName, known: String, found: String },
+    OtherLog { place: Place, name: QualifiedName, known: String, found: String },
     /// No proof of a version.
     #[error(
-        "`{place}` does not prove that `{name}@{version}` is in the log `{}`: {why}",
+        "{place} does not prove that `{name}@{version}` is in the log `{}`: {why}",
         escape(origin)
     )]
-    NotIncluded {
-        place: String,
-        origin: String,
-        name: QualifiedName,
-        version: Version,
-        why: String,
-    },
+    NotIncluded { place: Place, origin: String, name: QualifiedName, version: Version, why: String },
     /// A proof that leads elsewhere.
     #[error(
-        "the proof that `{place}` gives for `{name}@{version}` in the log `{}` is refused: {reason}",
+        "the proof that {place} gives for `{name}@{version}` in the log `{}` is refused: {reason}",
         escape(origin)
     )]
     Inclusion {
-        place: String,
+        place: Place,
         origin: String,
         name: QualifiedName,
         version: Version,
@@ -247,17 +241,10 @@ pub(super) enum Refusal {
     /// Too few witnesses.
     #[error(
         "{found} of the {of} witnesses that {rule} names have signed the checkpoint of the log \
-         `{}` that `{place}` shows; {needed} must",
+         `{}` that {place} shows; {needed} must",
         escape(origin)
     )]
-    Witnesses {
-        place: String,
-        origin: String,
-        found: usize,
-        of: usize,
-        needed: usize,
-        rule: String,
-    },
+    Witnesses { place: Place, origin: String, found: usize, of: usize, needed: usize, rule: String },
     /// State of ours that cannot be read, or is gone.
     #[error("what is remembered of a log in `{}` is damaged: {reason}", shown(path))]
     State { path: PathBuf, reason: String },
@@ -268,8 +255,8 @@ pub(super) enum Refusal {
     #[error("`{}` is of version {found}; this skillpkg reads version 1", shown(path))]
     TooNew { path: PathBuf, found: u64 },
     /// Written to by others again and again.
-    #[error("other processes on this machine keep changing what is known of the log of `{place}`")]
-    Busy { place: String },
+    #[error("other processes on this machine keep changing what is known of the log of {place}")]
+    Busy { place: Place },
 }
 
 /// Why the last leaf does not tell the documents.
@@ -346,9 +333,10 @@ impl Refusal {
             Self::Unsigned { .. } | Self::Timeless { .. } => "checkpoint_unsigned",
             Self::Stale { .. } => "checkpoint_stale",
             Self::Future { .. } => "checkpoint_future",
-            Self::OtherKey { .. } | Self::KeyChanged { .. } | Self::OtherLog { .. } => {
-                "log_key_changed"
-            }
+            Self::OtherKey { .. }
+            | Self::KeyChanged { .. }
+            | Self::NotNamed { .. }
+            | Self::OtherLog { .. } => "log_key_changed",
             Self::Identity { .. } => "log_identity_refused",
             Self::Missing { .. } => "log_missing",
             Self::Unknown { .. } => "log_unknown",
@@ -381,6 +369,7 @@ impl Refusal {
             | Self::Future { .. }
             | Self::OtherKey { .. }
             | Self::KeyChanged { .. }
+            | Self::NotNamed { .. }
             | Self::OtherLog { .. }
             | Self::Missing { .. }
             | Self::Unknown { .. }
@@ -392,7 +381,25 @@ impl Refusal {
         }
     }
 
+    /// What commands are told to mean the registry that it is about; empty where it is about none.
+    fn registry(&self) -> &str {
+        match self {
+            Self::Unsigned { place, .. }
+            | Self::Timeless { place, .. }
+            | Self::OtherKey { place, .. }
+            | Self::KeyChanged { place, .. }
+            | Self::NotNamed { place, .. }
+            | Self::OtherLog { place, .. }
+            | Self::Stale { place, .. }
+            | Self::Identity { place, .. }
+            | Self::Missing { place, .. }
+            | Self::Unknown { place, .. } => place.name(),
+            _ => "",
+        }
+    }
+
     fn hint(&self) -> String {
+        let registry = self.registry();
         match self {
             Self::Rewind { origin, .. } | Self::TooLarge { origin, .. } => format!(
                 "a registry that was restored from a backup tells so: ask its operator. Only then: \
@@ -410,30 +417,35 @@ impl Refusal {
                  `skillpkg log forget {}` takes the log as it is shown next",
                 escape(origin)
             ),
-            Self::Unsigned { place, .. } | Self::Timeless { place, .. } => format!(
-                "something between, or a mirror, may have changed it: ask the operator of `{place}`"
+            Self::Unsigned { .. } | Self::Timeless { .. } => format!(
+                "something between, or a mirror, may have changed it: ask the operator of `{registry}`"
             ),
-            Self::OtherKey { place, .. } | Self::KeyChanged { place, .. } => format!(
-                "ask the operator of `{place}`, over another way, for the fingerprint of its log; \
-                 `skillpkg log forget` and `skillpkg log pin {place} FINGERPRINT` take another one"
+            Self::OtherKey { .. } | Self::KeyChanged { .. } => format!(
+                "ask the operator of `{registry}`, over another way, for the fingerprint of its log; \
+                 `skillpkg log forget` and `skillpkg log pin {registry} FINGERPRINT` take another one"
             ),
-            Self::OtherLog { place, .. } => format!(
-                "ask the operator of `{place}` whether the scope moved; `skillpkg log forget {place}` \
+            Self::NotNamed { .. } => format!(
+                "compare both with the fingerprint that the operator of `{registry}` publishes: \
+                 `log-key` in the configuration, or `skillpkg log pin {registry} FINGERPRINT`, \
+                 names it"
+            ),
+            Self::OtherLog { .. } => format!(
+                "ask the operator of `{registry}` whether the scope moved; `skillpkg log forget {registry}` \
                  takes what it shows next"
             ),
-            Self::Stale { place, .. } => format!(
-                "compare the clock (`date`); where it is right, ask the operator of `{place}`, or \
+            Self::Stale { .. } => format!(
+                "compare the clock (`date`); where it is right, ask the operator of `{registry}`, or \
                  the registry itself in place of a mirror"
             ),
             Self::Future { .. } => {
                 "set this machine's clock (`date` shows it), then run this again".to_owned()
             }
-            Self::Identity { place, .. } => format!(
-                "nothing is believed that is signed with these: ask the operator of `{place}`"
+            Self::Identity { .. } => format!(
+                "nothing is believed that is signed with these: ask the operator of `{registry}`"
             ),
-            Self::Missing { place, .. } => format!(
-                "ask the operator of `{place}`; where the registry has no log any more, \
-                 `skillpkg log forget {place}`"
+            Self::Missing { .. } => format!(
+                "ask the operator of `{registry}`; where the registry has no log any more, \
+                 `skillpkg log forget {registry}`"
             ),
             Self::Unknown { fingerprint, carried: true, .. } => format!(
                 "compare the fingerprint with the one that the registry's operator publishes, \
@@ -452,9 +464,9 @@ impl Refusal {
             Self::Tiles { .. } => {
                 "copy it again; where it stays so make it anew with `skillpkg bundle`".to_owned()
             }
-            Self::Unknown { place, fingerprint, .. } => format!(
+            Self::Unknown { fingerprint, .. } => format!(
                 "compare the fingerprint with the one that the registry's operator publishes, \
-                 then `skillpkg log pin {place} {fingerprint}`, or `log-key = \"{fingerprint}\"` \
+                 then `skillpkg log pin {registry} {fingerprint}`, or `log-key = \"{fingerprint}\"` \
                  under the registry in the configuration"
             ),
             Self::KeyRevoked { name, .. } => format!(
@@ -464,17 +476,9 @@ impl Refusal {
             Self::Witnesses { .. } => {
                 "try again in some minutes: witnesses sign a while after the log does".to_owned()
             }
-            Self::State { path, .. } => format!(
-                "`skillpkg log forget {}` moves it aside, and the log is pinned anew",
-                escape(&path.file_name().unwrap_or_default().to_string_lossy())
-            ),
-            Self::Full { .. } => "`skillpkg log` tells them, and `skillpkg log forget URL` forgets those of a registry that \
-                 you use no more"
-                .to_owned(),
-            Self::TooNew { found, .. } => format!(
-                "use a skillpkg that reads state of version {found}, or another SKILLPKG_HOME"
-            ),
-            Self::Busy { .. } => "run this again".to_owned(),
+            Self::State { .. } | Self::Full { .. } | Self::TooNew { .. } | Self::Busy { .. } => {
+                self.hint_of_state()
+            }
             Self::Record { name, .. } => format!(
                 "nothing of it was installed. Compare the lockfile with its history; ask the \
                  registry's operator about `{name}`"
@@ -490,6 +494,29 @@ impl Refusal {
                  in place of a mirror, or its operator"
                     .to_owned()
             }
+        }
+    }
+
+    /// The way out where it is about what this machine remembers.
+    fn hint_of_state(&self) -> String {
+        match self {
+            Self::State { path, .. } if path.ends_with("trust") => format!(
+                "move `{}` away; each log is then pinned anew when its registry is next asked, so \
+                 compare its fingerprint with what the operator publishes",
+                shown(path)
+            ),
+            Self::State { path, .. } => format!(
+                "`skillpkg log forget {}` moves it aside, and the log is pinned anew",
+                escape(&path.file_name().unwrap_or_default().to_string_lossy())
+            ),
+            Self::Full { .. } => "`skillpkg log` tells them, and `skillpkg log forget URL` forgets those of a registry that \
+                 you use no more"
+                .to_owned(),
+            Self::TooNew { found, .. } => format!(
+                "use a skillpkg that reads state of version {found}, or another SKILLPKG_HOME"
+            ),
+            Self::Busy { .. } => "run this again".to_owned(),
+            _ => String::new(),
         }
     }
 

@@ -10,37 +10,87 @@ use super::error::Refusal;
 use super::evidence::Seen;
 use super::rules::LogKey;
 use super::store::{Bound, Kept, KnownLog, LogRecord, Pinned};
-use super::view::Expected;
-use crate::registry::{Indexed, Registry};
+use super::view::{Expected, VerifiedView};
+use crate::Error;
+use crate::registry::{Indexed, Place, Registry};
 use crate::settings::registry_text;
-use crate::{Error, Kind};
 
 /// Most logs of one registry: its own and what it relays.
 const MOST_LOGS: usize = 8;
 
+/// A log that a registry shows, and that does not speak for it yet as far as is remembered.
+#[derive(Debug, Clone)]
+pub(super) struct Introduced {
+    /// As it is to be remembered.
+    pub(super) log: KnownLog,
+    /// As it is known from another registry.
+    known: Option<KnownLog>,
+    /// What is told once it is remembered.
+    told: String,
+}
+
 impl Trust<'_> {
-    /// Pins the logs of a registry of which nothing is known here: the one whose key the
-    /// configuration names, or else, where that is allowed, those that it shows.
+    /// The logs of a registry of which nothing is known here: the one whose key the configuration
+    /// names, or else, where that is allowed, those that it shows. None is remembered yet.
     pub(super) async fn first_contact(
         &self,
         registry: &Url,
         place: &Registry,
         answer: &Indexed,
-        notices: &mut Vec<Notice>,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<Introduced>, Error> {
         let key = self.configured(registry).and_then(|trust| trust.log_key.clone());
-        self.pin_those_of(registry, place, key.as_ref(), Some(answer), notices).await
+        self.introduced(registry, place, key.as_ref(), Some(answer)).await
     }
 
-    /// Pins logs that a registry shows: the one that `key` means, or all where none is given.
+    /// Pins logs that a registry shows: the one that `key` means, or all where none is given; all of
+    /// these or, where one of them is refused, none.
     pub(super) async fn pin_those_of(
         &self,
         registry: &Url,
         place: &Registry,
         key: Option<&LogKey>,
-        answer: Option<&Indexed>,
         notices: &mut Vec<Notice>,
     ) -> Result<(), Error> {
+        for one in self.introduced(registry, place, key, None).await? {
+            match self.remember(&one, None, notices)? {
+                Kept::Raced if one.known.is_some() => {
+                    return Err(Refusal::Busy { place: Place::registry(registry) }.into());
+                }
+                // Another process was first: what it pinned is held against the next answer.
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Remembers that a log speaks for a registry, as far as `view` shows it, else as it was
+    /// introduced.
+    pub(super) fn remember(
+        &self,
+        introduced: &Introduced,
+        view: Option<&VerifiedView>,
+        notices: &mut Vec<Notice>,
+    ) -> Result<Kept, Error> {
+        let Introduced { log, known, told } = introduced;
+        let now = view.map_or_else(|| log.clone(), |view| self.shown_by(log, view));
+        let kept = match known {
+            Some(known) => self.store.advance(known, &now)?,
+            None => self.store.pin(&now.record)?,
+        };
+        if kept == Kept::Yes {
+            notices.push(Notice::Tell(told.clone()));
+        }
+        Ok(kept)
+    }
+
+    /// The logs that a registry shows and that are meant, each with a checkpoint that holds.
+    async fn introduced(
+        &self,
+        registry: &Url,
+        place: &Registry,
+        key: Option<&LogKey>,
+        answer: Option<&Indexed>,
+    ) -> Result<Vec<Introduced>, Error> {
         let shown = place.place();
         let infos = place.logs().await?.map(|logs| logs.logs).unwrap_or_default();
         let mut chains = Vec::new();
@@ -69,48 +119,48 @@ impl Trust<'_> {
                 LogKey::Key(key) => chain.keys().contains(key),
             });
             if chains.is_empty() {
-                let reason = format!("its fingerprint is {found}, and not what was named");
-                return Err(Refusal::KeyChanged { place: shown, reason }.into());
+                return Err(Refusal::NotNamed { place: shown, found }.into());
             }
         }
+        let mut all = Vec::with_capacity(chains.len());
         for (info, chain) in chains {
             let view = answer.into_iter().flat_map(|answer| &answer.views);
             let view = view.into_iter().find(|view| view.origin == info.origin);
             let note = view.map_or(&info.checkpoint, |view| &view.checkpoint);
-            self.pin(registry, &shown, key, &info, &chain, note, notices)?;
+            all.push(self.introduce(registry, place, key, &info, chain, note)?);
         }
-        Ok(())
+        Ok(all)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "each is another part of one introduction")]
-    fn pin(
+    fn introduce(
         &self,
         registry: &Url,
-        place: &str,
+        place: &Registry,
         key: Option<&LogKey>,
         info: &LogInfo,
-        chain: &IdentityChain,
+        chain: IdentityChain,
         note: &str,
-        notices: &mut Vec<Notice>,
-    ) -> Result<(), Error> {
+    ) -> Result<Introduced, Error> {
         let text = registry_text(registry).to_owned();
-        let bound = Bound { url: text.clone(), relayed: info.relayed, scopes: Vec::new() };
+        // A bundle's word for whose it is, which nobody signed, is not kept.
+        let relayed = place.shelf().is_none().then_some(info.relayed);
+        let bound = Bound { url: text.clone(), relayed, scopes: Vec::new() };
         let fingerprint = chain.fingerprint();
         let known = self.store.log(&info.origin)?;
         // Whose log it is, a bundle could say of any registry: the registry itself is refused later.
         if let Some(known) = known.filter(|_| {
             self.settings.bundle.is_none() || key.is_some() || self.settings.trust_on_first_use
         }) {
-            return self.bind(&known, bound, place, chain, notices);
+            return bind(known, bound, place, &chain);
         }
         if key.is_none() && !self.settings.trust_on_first_use {
-            let (place, origin) = (text, info.origin.clone());
+            let (place, origin) = (Place::registry(registry), info.origin.clone());
             let carried = self.settings.bundle.is_some();
             return Err(Refusal::Unknown { place, origin, fingerprint, carried }.into());
         }
         let keys: &[NoteKey] = chain.keys();
         let expected = Expected {
-            place,
+            place: &place.place(),
             origin: &info.origin,
             keys,
             known: None,
@@ -118,7 +168,7 @@ impl Trust<'_> {
             rules: &self.rules,
             now: self.now,
         };
-        expected.checkpoint(note).map_err(|refusal| {
+        let verified = expected.checkpoint(note).map_err(|refusal| {
             let seen = Seen { received: Some(note.to_owned()), ..Seen::default() };
             seen.refuse(&self.store, &info.origin, &refusal)
         })?;
@@ -137,52 +187,36 @@ impl Trust<'_> {
             pinned,
             registries: vec![bound],
         };
-        // Another process may have been first: what it pinned is held against this answer.
-        if self.store.pin(&record)? == Kept::Yes {
-            let origin = escape(&info.origin);
-            notices.push(Notice::Tell(match pinned {
-                Pinned::FirstUse => format!(
-                    "`{text}` keeps a log, seen here for the first time and pinned from now on: \
-                     `{origin}`, fingerprint {fingerprint}"
-                ),
-                _ => format!("the log `{origin}` of `{text}` is the one that was named"),
-            }));
-        }
-        Ok(())
+        let origin = escape(&info.origin);
+        let told = match pinned {
+            Pinned::FirstUse => format!(
+                "`{text}` keeps a log, seen here for the first time and pinned from now on: \
+                 `{origin}`, fingerprint {fingerprint}"
+            ),
+            _ => format!("the log `{origin}` of `{text}` is the one that was named"),
+        };
+        Ok(Introduced { log: KnownLog { record, chain, verified }, known: None, told })
     }
+}
 
-    /// A log that is known from another registry, which this one shows too.
-    fn bind(
-        &self,
-        known: &KnownLog,
-        bound: Bound,
-        place: &str,
-        chain: &IdentityChain,
-        notices: &mut Vec<Notice>,
-    ) -> Result<(), Error> {
-        let chain = known.chain.continued(chain.envelopes().to_vec()).map_err(|reason| {
-            let reason = reason.to_string();
-            Error::from(Refusal::KeyChanged { place: place.to_owned(), reason })
-        })?;
-        let mut now = known.clone();
-        now.record.identities = chain.envelopes().to_vec();
-        let text = bound.url.clone();
-        now.record.registries.retain(|one| one.url != text);
-        now.record.registries.push(bound);
-        match self.store.advance(known, &now)? {
-            Kept::Raced => Err(Error::new(
-                Kind::Failed,
-                "trust_state_busy",
-                "another process on this machine changed what is known of the log",
-            )
-            .with_hint("run this again")),
-            Kept::Yes => {
-                notices.push(Notice::Tell(format!(
-                    "`{text}` shows the log `{}`, which is known here",
-                    escape(known.origin())
-                )));
-                Ok(())
-            }
-        }
-    }
+/// A log that is known from another registry, which this one shows too.
+fn bind(
+    known: KnownLog,
+    bound: Bound,
+    place: &Registry,
+    chain: &IdentityChain,
+) -> Result<Introduced, Error> {
+    let chain = known.chain.continued(chain.envelopes().to_vec()).map_err(|reason| {
+        let reason = reason.to_string();
+        Error::from(Refusal::KeyChanged { place: place.place(), reason })
+    })?;
+    let mut log = known.clone();
+    log.record.identities = chain.envelopes().to_vec();
+    log.chain = chain;
+    let text = &bound.url;
+    let origin = escape(known.origin());
+    let told = format!("`{text}` shows the log `{origin}`, which is known here");
+    log.record.registries.retain(|one| one.url != *text);
+    log.record.registries.push(bound);
+    Ok(Introduced { log, known: Some(known), told })
 }

@@ -117,6 +117,11 @@ impl TrustStore {
         }))
     }
 
+    /// Whether a proof of a snapshot is kept of one of these logs, whatever is in it.
+    pub(super) fn has_proof(&self, origins: &[String], address: &ContentAddress) -> bool {
+        origins.iter().any(|origin| path_of(self, origin, address).exists())
+    }
+
     /// Keeps a proof that was verified against a view. A kill leaves none or all of it; a loss of
     /// power may leave one that does not verify, which is fetched again.
     pub(super) fn keep_proof(
@@ -125,6 +130,9 @@ impl TrustStore {
         address: &ContentAddress,
         proven: &Proven,
     ) -> Result<(), Error> {
+        if self.is_looking() {
+            return Ok(());
+        }
         let extra = serde_json::to_vec(&proven.sealed).unwrap_or_default();
         let proof = TlogProof {
             extra: Some(extra),

@@ -6,15 +6,17 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
+use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::log::{
     Checkpoint, Tile, TileHashes, TilePath, TilesError, consistency_ranges, proof_of, tree_range,
     verify_consistency,
 };
 use skillpkg_schema::wire::View;
 
-use super::ask::Trust;
+use super::ask::{Notice, Trust};
 use super::error::{Refusal, Shown};
 use super::store::{KnownLog, TrustStore};
+use super::time;
 use super::view::VerifiedView;
 use crate::Error;
 use crate::registry::Registry;
@@ -44,6 +46,9 @@ impl TrustStore {
     /// Keeps the tree of the checkpoint that is known now. A kill leaves the tree before or this
     /// one; one that a loss of power damages counts as none.
     pub(super) fn keep_tree(&self, now: &KnownLog, tree: Tree) -> Result<(), Error> {
+        if self.is_looking() {
+            return Ok(());
+        }
         let Tree(tiles) = tree;
         let tiles = tiles
             .into_iter()
@@ -143,6 +148,31 @@ pub(super) fn tree_of(
     let Checkpoint { size, root, .. } = verified.checkpoint();
     tiles.check(*size, root).map_err(refused)?;
     Ok(Some(Tree(files)))
+}
+
+/// That a bundle's view is of an earlier day than this machine has seen, and by how much; once a
+/// bundle and log.
+pub(super) fn lagging(place: &Registry, log: &KnownLog, view: &VerifiedView) -> Option<Notice> {
+    place.shelf().filter(|shelf| shelf.tells_first(log.origin()))?;
+    let (known, held) = (log.checkpoint(), view.checkpoint());
+    let day = |time: Option<u64>| {
+        time.map_or_else(String::new, |time| format!(", of {}", time::shown(time)))
+    };
+    let by = log.verified.time.zip(view.time()).map(|(known, held)| known.saturating_sub(held));
+    let by = by.map_or_else(String::new, |by| format!(" and {}", time::span(by)));
+    let leaves = known.size.saturating_sub(held.size);
+    let leaves = if leaves == 1 { "1 leaf".to_owned() } else { format!("{leaves} leaves") };
+    Some(Notice::Warn(format!(
+        "{} is older than what this machine has seen: it holds the log `{}` with {} leaves{}, and \
+         {}{} are known. It lags by {leaves}{by}, and says nothing of what was published, yanked or \
+         warned of since: where the registry is reached, `skillpkg bundle` makes one of today",
+        place.place(),
+        escape(log.origin()),
+        held.size,
+        day(view.time()),
+        known.size,
+        day(log.verified.time),
+    )))
 }
 
 /// A refusal of a bundle's view, told as what its tiles say: that there are two histories, or that

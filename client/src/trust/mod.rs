@@ -28,6 +28,7 @@ mod speaker;
 mod standing;
 mod store;
 mod time;
+mod unwritten;
 mod view;
 
 pub use ask::Notice;
@@ -39,7 +40,7 @@ pub use compare::{Comparison, LogSource, Side, Verdict, compare};
 pub(crate) use error::is_falsified;
 pub use kept::KeptProof;
 pub use overview::{LogStatus, SpeaksFor, document, forget, is_known, logs, pin, proof};
-pub(crate) use overview::{copied_for_looking, origins};
+pub(crate) use overview::{origins, proven_time};
 pub(crate) use places::Places;
 pub use places::RegistryTrust;
 pub(crate) use proofs::KeptProofs;

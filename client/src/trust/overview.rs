@@ -1,11 +1,11 @@
 //! What this machine knows of logs, and what its user says of them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
-use skillpkg_schema::QualifiedName;
 use skillpkg_schema::log::{Hash, NoteKey};
 use skillpkg_schema::wire::Document;
+use skillpkg_schema::{ContentAddress, Manifest, QualifiedName};
 use url::Url;
 
 use super::ask::{Notice, Trust};
@@ -76,7 +76,7 @@ fn status(store: &TrustStore, log: &KnownLog) -> LogStatus {
         seen: log.record.seen,
         pinned: log.record.pinned,
         registries: registries
-            .map(|bound| SpeaksFor { url: bound.url.clone(), relayed: bound.relayed })
+            .map(|bound| SpeaksFor { url: bound.url.clone(), relayed: bound.relayed == Some(true) })
             .collect(),
         directory: store.directory_of(log.origin()),
     }
@@ -133,12 +133,12 @@ pub async fn pin(
     // Whoever asks for it by hand has been asked.
     let settings = Settings { trust_on_first_use: true, ..settings.clone() };
     let trust = Trust { settings: &settings, ..trust };
-    trust.pin_those_of(&choice.url, &registry, key.as_ref(), None, &mut notices).await?;
+    trust.pin_those_of(&choice.url, &registry, key.as_ref(), &mut notices).await?;
     Ok(notices)
 }
 
-/// The origins of the registry's own logs, as they are pinned; where none is, what it shows is
-/// pinned first. Answers with what is worth telling.
+/// The origins of the registry's own logs among those that are pinned, as it says now; where none is
+/// pinned, what it shows is first. Answers with what is worth telling.
 pub(crate) async fn origins(
     settings: &Settings,
     registry: &Registry,
@@ -148,11 +148,12 @@ pub(crate) async fn origins(
     let mut notices = Vec::new();
     if trust.store.logs_of(url)?.is_empty() {
         let key = trust.configured(url).and_then(|trust| trust.log_key.clone());
-        trust.pin_those_of(url, registry, key.as_ref(), None, &mut notices).await?;
+        trust.pin_those_of(url, registry, key.as_ref(), &mut notices).await?;
+    } else {
+        trust.ask_whose(url, registry).await?;
     }
     let logs = trust.store.logs_of(url)?;
-    let own =
-        logs.iter().filter(|log| log.bound(registry_text(url)).is_some_and(|bound| !bound.relayed));
+    let own = logs.iter().filter(|log| !log.is_relayed(registry_text(url)));
     Ok((own.map(|log| log.origin().to_owned()).collect(), notices))
 }
 
@@ -168,6 +169,27 @@ pub async fn document(
     Ok((found.map(|found| found.document), notices))
 }
 
+/// When a snapshot was published, as the record in its registry's log says of which a proof is kept;
+/// [`None`] where none is that holds.
+pub(crate) fn proven_time(
+    settings: &Settings,
+    registry: &Url,
+    manifest: &Manifest,
+    address: &ContentAddress,
+) -> Result<Option<String>, Error> {
+    let claim = Claim {
+        name: manifest.name.clone(),
+        version: manifest.version.clone(),
+        address: *address,
+        archive: None,
+        keys: None,
+        index: None,
+    };
+    let trust = Trust::new(settings, Rules::default());
+    let kept = KeptProofs::new(&trust).of(registry, &claim)?;
+    Ok(kept.ok().flatten().map(|kept| kept.published))
+}
+
 /// The kept proof that a locked skill is in its registry's log, verified; [`None`] where none is
 /// kept.
 pub fn proof(settings: &Settings, locked: &Locked) -> Result<Option<KeptProof>, Error> {
@@ -179,29 +201,4 @@ pub fn proof(settings: &Settings, locked: &Locked) -> Result<Option<KeptProof>, 
         Error::new(Kind::Verification, "inclusion_refused", message)
             .with_hint("`skillpkg verify` fetches another one")
     })
-}
-
-/// A home of its own with what is known of logs, in which nothing that is looked at changes what is
-/// known here; it goes with the answer.
-pub(crate) fn copied_for_looking(home: &Path) -> Result<tempfile::TempDir, Error> {
-    let made = || -> std::io::Result<tempfile::TempDir> {
-        let directory = tempfile::tempdir()?;
-        let of_logs = match std::fs::read_dir(home.join("trust")) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(directory),
-            answer => answer?,
-        };
-        for entry in of_logs {
-            let entry = entry?;
-            for name in ["log.json", "tree.json"] {
-                let from = entry.path().join(name);
-                if from.is_file() {
-                    let to = directory.path().join("trust").join(entry.file_name());
-                    std::fs::create_dir_all(&to)?;
-                    std::fs::copy(&from, to.join(name))?;
-                }
-            }
-        }
-        Ok(directory)
-    };
-    made().map_err(|error| crate::project::io_error(&home.join("trust"), &error))
 }

@@ -6,6 +6,7 @@ use skillpkg_schema::log::{Hash, NoteKey, SignatureKind, Witnessed};
 
 use super::error::Refusal;
 use crate::policy::{Policy, Witnesses};
+use crate::registry::Place;
 
 /// The oldest checkpoint that is believed where nobody says otherwise: 14 days.
 ///
@@ -73,7 +74,7 @@ impl Rules {
     /// Refuses a checkpoint that too few witnesses have signed.
     pub(super) fn check_witnesses(
         &self,
-        place: &str,
+        place: &Place,
         origin: &str,
         signed: &[Witnessed],
     ) -> Result<(), Refusal> {
@@ -86,7 +87,7 @@ impl Rules {
                 .collect();
             if found.len() < quorum.needed {
                 return Err(Refusal::Witnesses {
-                    place: place.to_owned(),
+                    place: place.clone(),
                     origin: origin.to_owned(),
                     found: found.len(),
                     of: quorum.keys.len(),
@@ -101,12 +102,12 @@ impl Rules {
     /// Refuses a checkpoint that is too old, or of a time to come.
     pub(super) fn check_time(
         &self,
-        place: &str,
+        place: &Place,
         origin: &str,
         signed: u64,
         now: u64,
     ) -> Result<(), Refusal> {
-        let (place, origin) = (place.to_owned(), origin.to_owned());
+        let (place, origin) = (place.clone(), origin.to_owned());
         if signed > now.saturating_add(CLOCKS_DIFFER) {
             return Err(Refusal::Future { place, origin, signed, now });
         }

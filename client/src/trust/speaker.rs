@@ -11,6 +11,7 @@ use super::error::{HeadsFault, Refusal};
 use super::store::{Kept, KnownLog};
 use super::view::{Said, VerifiedView};
 use crate::Error;
+use crate::registry::{Place, Registry};
 use crate::settings::registry_text;
 
 /// The log that speaks for a name at a registry, with its view.
@@ -22,18 +23,19 @@ pub(super) fn speaker<'v, 'k>(
     views: &'v [(&'k KnownLog, Arc<VerifiedView>)],
     name: &QualifiedName,
     digest: Option<&Hash>,
+    relays: &dyn Fn(&KnownLog) -> bool,
 ) -> Result<(&'k KnownLog, &'v Arc<VerifiedView>), Error> {
     let text = registry_text(registry);
     let none = || {
         let reason = HeadsFault::NoBucket(bucket_of(&head_key(name)));
-        let place = views.first().map(|(_, view)| view.place.clone()).unwrap_or_default();
+        let place = views.first().map(|(_, view)| view.place.clone());
+        let place = place.unwrap_or_else(|| Place::registry(registry));
         let origin = views.first().map(|(log, _)| log.origin().to_owned()).unwrap_or_default();
         Error::from(Refusal::Heads { place, origin, reason })
     };
     if let [(log, view)] = views {
         return Ok((log, view));
     }
-    let relays = |log: &KnownLog| log.bound(text).is_some_and(|bound| bound.relayed);
     let Some(scope) = name.scope() else {
         let mut relayed = views.iter().filter(|(log, _)| relays(log));
         return relayed.next().or(views.first()).map(|(log, view)| (*log, view)).ok_or_else(none);
@@ -73,7 +75,32 @@ pub(super) fn speaker<'v, 'k>(
     }
 }
 
+/// Whether a registry relays a log of another's: what it said itself, else what the bundle says that
+/// is asked in its place.
+pub(super) fn relays(registry: &Url, place: &Registry, log: &KnownLog) -> bool {
+    let told = log.bound(registry_text(registry)).and_then(|bound| bound.relayed);
+    told.unwrap_or_else(|| place.shelf().is_some_and(|shelf| shelf.relays(log.origin())))
+}
+
 impl Trust<'_> {
+    /// Asks a registry which of the logs that speak for it are its own, and remembers what it says.
+    pub(super) async fn ask_whose(&self, registry: &Url, place: &Registry) -> Result<(), Error> {
+        let infos = place.logs().await?.map(|logs| logs.logs).unwrap_or_default();
+        let text = registry_text(registry);
+        for log in self.store.logs_of(registry)? {
+            let Some(info) = infos.iter().find(|info| info.origin == log.origin()) else {
+                continue;
+            };
+            let mut now = log.clone();
+            for bound in now.record.registries.iter_mut().filter(|bound| bound.url == text) {
+                bound.relayed = Some(info.relayed);
+            }
+            // Where another process moved on meanwhile, the next answer tells it again.
+            self.store.advance(&log, &now)?;
+        }
+        Ok(())
+    }
+
     /// Remembers which log proved names of which scopes; whether it is remembered.
     pub(super) fn remember_scopes(&self, registry: &Url, asked: &Asked) -> Result<bool, Error> {
         let text = registry_text(registry);

@@ -10,6 +10,7 @@ use skillpkg_schema::wire::{Advisory, Document, Effect};
 use skillpkg_schema::{QualifiedName, Version};
 use url::Url;
 
+use super::ask::Found;
 use crate::settings::registry_text;
 use crate::state::{Durable, PATIENCE, Stored, lock_file};
 use crate::{Error, Kind};
@@ -52,6 +53,16 @@ pub(crate) struct Said<'d> {
     pub(crate) at: u64,
     /// Leaves of the log that proves it; 0 where none does.
     pub(crate) leaves: u64,
+}
+
+impl<'d> Said<'d> {
+    /// A document as of the time of the checkpoint that proves it.
+    pub(crate) fn carried(registry: &'d Url, found: &'d Found, now: u64) -> Self {
+        let Found { document, view } = found;
+        let then = view.as_ref().and_then(|view| view.time()).unwrap_or_default();
+        let leaves = view.as_ref().map_or(0, |view| view.checkpoint().size);
+        Self { registry, document, at: then.min(now), leaves }
+    }
 }
 
 /// What registries last said against versions.
@@ -99,7 +110,8 @@ pub(crate) fn forbidden(name: &QualifiedName, version: &Version, advisory: &Advi
     );
     Error::new(Kind::Refused, "advisory_forbids", message).with_hint(format!(
         "`skillpkg show {name}` tells the versions that it is not about; `skillpkg update {name}` \
-         takes one"
+         takes one. Without a network `skillpkg install --bundle FILE {name}@VERSION` takes one that \
+         a bundle holds"
     ))
 }
 
@@ -119,6 +131,14 @@ impl Standing {
             yanked: yanked.map(|yank| yank.reason.clone()),
             advisories: advisories.cloned().collect(),
         }
+    }
+
+    /// What either says.
+    pub(crate) fn with(mut self, other: Self) -> Self {
+        let new = other.advisories.into_iter().filter(|one| !self.advisories.contains(one));
+        let new: Vec<Advisory> = new.collect();
+        self.advisories.extend(new);
+        Self { yanked: self.yanked.or(other.yanked), ..self }
     }
 
     /// Whether nothing is said.

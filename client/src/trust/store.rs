@@ -12,6 +12,7 @@ use url::Url;
 
 use super::error::Refusal;
 use super::kept_tree::TREE_FILE;
+use super::unwritten::Unwritten;
 use crate::Error;
 use crate::settings::registry_text;
 use crate::state::{Durable, PATIENCE, ProjectLock, StateError, Stored, lock_file};
@@ -45,9 +46,10 @@ pub enum Pinned {
 pub(super) struct Bound {
     /// Its base URL, without a trailing `/`.
     pub(super) url: String,
-    /// Whether it relays the log of another registry.
-    #[serde(default)]
-    pub(super) relayed: bool,
+    /// Whether it relays the log of another registry, as it says itself; [`None`] where a bundle
+    /// alone was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) relayed: Option<bool>,
     /// Scopes, whose names the log has proven there; sorted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) scopes: Vec<String>,
@@ -100,6 +102,11 @@ impl KnownLog {
     pub(super) fn bound(&self, registry: &str) -> Option<&Bound> {
         self.record.registries.iter().find(|bound| bound.url == registry)
     }
+
+    /// Whether a registry says that it relays this log of another's.
+    pub(super) fn is_relayed(&self, registry: &str) -> bool {
+        self.bound(registry).is_some_and(|bound| bound.relayed == Some(true))
+    }
 }
 
 /// What became of a change of what is remembered.
@@ -117,6 +124,8 @@ pub(super) enum Kept {
 pub(super) struct TrustStore {
     directory: PathBuf,
     proofs: PathBuf,
+    /// Where nothing of what is known is written: what would be, which is known to this store alone.
+    unwritten: Option<Unwritten>,
 }
 
 /// What the directory of a log is called: the first 32 digits of the SHA-256 of its origin.
@@ -129,7 +138,18 @@ pub(super) fn log_key(origin: &str) -> String {
 impl TrustStore {
     /// What is remembered beneath `home`; nothing is read or made yet.
     pub(super) fn new(home: &Path) -> Self {
-        Self { directory: home.join("trust"), proofs: home.join("proofs") }
+        Self { directory: home.join("trust"), proofs: home.join("proofs"), unwritten: None }
+    }
+
+    /// As [`TrustStore::new`], for what is only looked at: what is learnt is known as long as this
+    /// is, and not written. What is refused is kept as evidence all the same.
+    pub(super) fn looking(home: &Path) -> Self {
+        Self { unwritten: Some(Unwritten::default()), ..Self::new(home) }
+    }
+
+    /// Whether nothing of what is known is written.
+    pub(super) fn is_looking(&self) -> bool {
+        self.unwritten.is_some()
     }
 
     /// Where a log's file lies, and what was seen of it that was refused.
@@ -160,21 +180,22 @@ impl TrustStore {
         let registry = registry_text(registry);
         let speaks = |record: &LogRecord| record.registries.iter().any(|one| one.url == registry);
         let mut logs = self.records(speaks)?;
-        logs.sort_by_key(|log| log.bound(registry).is_some_and(|bound| bound.relayed));
+        logs.sort_by_key(|log| log.is_relayed(registry));
         Ok(logs)
     }
 
-    /// Whether a log speaks for a registry, as its file says, unverified.
-    pub(super) fn speaks_for(&self, registry: &Url) -> Result<bool, Refusal> {
+    /// The origins of the logs that speak for a registry, as their files say, unverified.
+    pub(super) fn speaking_for(&self, registry: &Url) -> Result<Vec<String>, Refusal> {
         let registry = registry_text(registry);
+        let mut origins = Vec::new();
         for path in self.directories()? {
             if let Some(record) = self.read(&path)?
                 && record.registries.iter().any(|bound| bound.url == registry)
             {
-                return Ok(true);
+                origins.push(record.origin);
             }
         }
-        Ok(false)
+        Ok(origins)
     }
 
     /// One log by its origin.
@@ -196,10 +217,16 @@ impl TrustStore {
     /// The directories of all logs. More than there may be are an error: one that was left out would
     /// be taken for one that nobody knows.
     fn directories(&self) -> Result<Vec<PathBuf>, Refusal> {
-        let found = self.directories_unbounded().map_err(|error| match error.kind() {
+        let mut found = self.directories_unbounded().map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => damaged(&self.directory, "it leads nowhere".to_owned()),
+            io::ErrorKind::NotADirectory => {
+                damaged(&self.directory, "it is no directory".to_owned())
+            }
             _ => damaged(&self.directory, error.to_string()),
         })?;
+        found.extend(self.unwritten.iter().flat_map(Unwritten::directories));
+        found.sort_unstable();
+        found.dedup();
         if found.len() > MAX_LOGS {
             return Err(Refusal::Full { path: self.directory.clone(), most: MAX_LOGS });
         }
@@ -240,6 +267,9 @@ impl TrustStore {
 
     /// What a log's file says; [`None`] where there is none.
     fn read(&self, directory: &Path) -> Result<Option<LogRecord>, Refusal> {
+        if let Some(record) = self.unwritten.as_ref().and_then(|all| all.get(directory)) {
+            return Ok(Some(record));
+        }
         let file = Stored::new(directory.join(LOG_FILE));
         let record: Option<LogRecord> = file.read().map_err(|error| match error {
             StateError::TooNew { path, found } => Refusal::TooNew { path, found },
@@ -264,13 +294,19 @@ impl TrustStore {
     }
 
     /// Lets one process at a time change anything.
-    fn lock(&self) -> Result<ProjectLock, Error> {
-        Ok(lock_file(&self.directory.join("lock"), PATIENCE)?)
+    fn lock(&self) -> Result<Option<ProjectLock>, Error> {
+        if self.is_looking() {
+            return Ok(None);
+        }
+        Ok(Some(lock_file(&self.directory.join("lock"), PATIENCE)?))
     }
 
     /// Waits for the turn of this process among those that were overtaken, and keeps it; without a
     /// turn where none comes, which costs another attempt at most.
     pub(super) async fn turn(&self) -> Option<ProjectLock> {
+        if self.is_looking() {
+            return None;
+        }
         let path = self.directory.join("turn");
         for _ in 0..TURNS_WAITED {
             // Others of this process may hold it across what they wait for: no thread waits here.
@@ -284,8 +320,12 @@ impl TrustStore {
     }
 
     fn write(&self, record: &LogRecord, durable: Durable) -> Result<(), Error> {
-        let file = Stored::new(self.directory_of(&record.origin).join(LOG_FILE));
-        Ok(file.write_as(record, durable)?)
+        let directory = self.directory_of(&record.origin);
+        if let Some(unwritten) = &self.unwritten {
+            unwritten.keep(directory, record.clone());
+            return Ok(());
+        }
+        Ok(Stored::new(directory.join(LOG_FILE)).write_as(record, durable)?)
     }
 
     /// Remembers a log that is not known yet. On disk when this answers; a kill leaves it unknown

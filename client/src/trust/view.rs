@@ -13,6 +13,7 @@ use skillpkg_schema::wire::{Document, View};
 
 use super::error::{HeadsFault, Refusal, Shown};
 use super::rules::{LogKey, Rules};
+use crate::registry::Place;
 
 /// Most leaves that a log is believed to have. A checkpoint of more would keep every true one from
 /// being believed after it.
@@ -21,7 +22,7 @@ pub(super) const MAX_LEAVES: u64 = 1 << 40;
 /// Which log is meant, and what is asked of it.
 pub(super) struct Expected<'e> {
     /// The URL that answers.
-    pub(super) place: &'e str,
+    pub(super) place: &'e Place,
     pub(super) origin: &'e str,
     /// The keys that sign its checkpoints now.
     pub(super) keys: &'e [NoteKey],
@@ -36,7 +37,7 @@ pub(super) struct Expected<'e> {
 /// A view that was verified.
 #[derive(Debug, Clone)]
 pub(crate) struct VerifiedView {
-    pub(super) place: String,
+    pub(super) place: Place,
     pub(super) origin: String,
     pub(super) verified: VerifiedCheckpoint,
     /// The signed note.
@@ -63,7 +64,7 @@ impl Expected<'_> {
     /// Verifies a checkpoint: who signed it, when, and that the log is not smaller than it was or
     /// another of the same size. Whether a larger one continues it, its proof tells.
     pub(super) fn checkpoint(&self, note: &str) -> Result<VerifiedCheckpoint, Refusal> {
-        let (place, origin) = (self.place.to_owned(), self.origin.to_owned());
+        let (place, origin) = (self.place.clone(), self.origin.to_owned());
         let witnesses = self.rules.witnesses();
         let verified =
             Checkpoint::verify(note.as_bytes(), self.origin, self.keys, &witnesses).map_err(
@@ -123,7 +124,7 @@ impl Expected<'_> {
             let before = &known.checkpoint;
             verify_consistency(before.size, &before.root, *size, root, &view.consistency.0)
                 .map_err(|reason| Refusal::Inconsistent {
-                    place: self.place.to_owned(),
+                    place: self.place.clone(),
                     origin: self.origin.to_owned(),
                     from: Shown::of(before, known.time),
                     to: Shown::of(&verified.checkpoint, verified.time),
@@ -147,7 +148,7 @@ impl Expected<'_> {
             _ => self.keys.to_vec(),
         };
         Ok(VerifiedView {
-            place: self.place.to_owned(),
+            place: self.place.clone(),
             origin: self.origin.to_owned(),
             note: view.checkpoint.clone(),
             verified,
@@ -165,7 +166,7 @@ impl Expected<'_> {
         root: &Hash,
     ) -> Result<BTreeMap<u16, Bucket>, Refusal> {
         let refused = |reason| Refusal::Heads {
-            place: self.place.to_owned(),
+            place: self.place.clone(),
             origin: self.origin.to_owned(),
             reason,
         };

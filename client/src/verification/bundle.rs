@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{Problem, ProblemKind, Report, Verifier};
-use crate::bundle::{Carried, Fault, verify};
+use crate::bundle::{Carried, Fault, Verified, verify};
 use crate::{Error, Kind};
 
 impl Verifier<'_> {
@@ -20,16 +20,22 @@ impl Verifier<'_> {
             }
             Err(error) => return Err(error),
         };
-        let verified = verify(self.settings, &carried).await?;
-        let problems = verified.faults.into_iter().map(|Fault { what, error }| {
+        let Verified { checked, faults, forbidden, notices } =
+            verify(self.settings, &carried).await?;
+        let faults = faults.into_iter().map(|Fault { what, error }| {
             let kind = match error.code.as_str() {
                 "signature_refused" | "signer_revoked" => ProblemKind::Signature,
-                "digest_mismatch" | "bundle_content" => ProblemKind::Digest,
+                "digest_mismatch" | "bundle_content" | "bundle_index" => ProblemKind::Digest,
                 code if code.starts_with("archive_") => ProblemKind::Digest,
                 _ => ProblemKind::Proof,
             };
             Problem::new(&what, kind, "").with_detail(error.message)
         });
-        Ok(Report { checked: verified.checked, problems: problems.collect(), ..Report::default() })
+        let forbidden = forbidden.into_iter().map(|Fault { what, error }| {
+            let problem = Problem::new(&what, ProblemKind::Policy, "").with_detail(error.message);
+            Problem { code: Some("advisory_forbids"), ..problem }
+        });
+        let problems = faults.chain(forbidden).collect();
+        Ok(Report { checked, problems, notices, ..Report::default() })
     }
 }

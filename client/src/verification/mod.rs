@@ -260,7 +260,8 @@ impl<'a> Verifier<'a> {
         Ok(report)
     }
 
-    /// Verifies every snapshot in the store.
+    /// Verifies every snapshot in the store; policies are asked of the project's alone, and that is
+    /// told.
     pub async fn everything(&self) -> Result<Report, Error> {
         let mut report = self.project(&[]).await?;
         let locked = self.locked()?;
@@ -278,6 +279,11 @@ impl<'a> Verifier<'a> {
             }
         }
         report.add(self.snapshots(&subjects).await?);
+        if !subjects.is_empty() && !self.policy.is_empty() {
+            let told = "snapshots that are not of this project were held against no policy: \
+                        `skillpkg audit` in each project holds its own";
+            report.notices.push(told.to_owned());
+        }
         Ok(report)
     }
 

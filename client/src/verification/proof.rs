@@ -43,11 +43,12 @@ impl Verifier<'_> {
             }
         }
         let mut failure: Option<String> = None;
+        let mut absent: Vec<QualifiedName> = Vec::new();
         if !self.settings.offline && !unproven.is_empty() {
             let wanted: Vec<&Locked> = unproven.iter().map(|(locked, _)| *locked).collect();
             let mut notices = Vec::new();
             match self.fetch_proofs(&wanted, &mut notices).await {
-                Ok(()) => {}
+                Ok(unlisted) => absent = unlisted,
                 Err(error) if is_falsified(&error) => return Err(error),
                 Err(error) => failure = Some(error.message),
             }
@@ -66,7 +67,9 @@ impl Verifier<'_> {
                 let reason = reason.unwrap_or_default();
                 ("inclusion_refused", format!("the proof that is kept is refused: {reason}"))
             };
-            if let Some(failure) = &failure {
+            if absent.contains(&locked.name) {
+                detail = format!("{detail}, and the registry does not have this version");
+            } else if let Some(failure) = &failure {
                 detail = format!("{detail}; another cannot be had: {failure}");
             }
             let problem = Problem::new(&locked.name, ProblemKind::Proof, "").with_detail(detail);
@@ -90,12 +93,14 @@ impl Verifier<'_> {
         Ok(kept.map(|kept| kept.is_some()))
     }
 
-    /// Asks for proofs of locked skills: of each registry once.
+    /// Asks for proofs of locked skills: of each registry once. Answers with those of which it does
+    /// not have the version.
     async fn fetch_proofs(
         &self,
         locked: &[&Locked],
         notices: &mut Vec<Notice>,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<QualifiedName>, Error> {
+        let mut unlisted = Vec::new();
         let mut by_registry: BTreeMap<String, (Registry, Vec<&Locked>)> = BTreeMap::new();
         for one in locked {
             let registry = registry_of(self.settings, &one.name, Some(&one.source))?;
@@ -106,6 +111,14 @@ impl Verifier<'_> {
             let names: Vec<QualifiedName> = locked.iter().map(|one| one.name.clone()).collect();
             let asked = self.trust.documents(&registry, &names).await?;
             notices.extend(asked.notices);
+            let is_listed = |one: &&Locked| {
+                let mut documents = asked.documents.iter().map(|found| &found.document);
+                documents.any(|document| {
+                    document.name == one.name && document.version(&one.version).is_some()
+                })
+            };
+            let absent = locked.iter().copied().filter(|one| !is_listed(one));
+            unlisted.extend(absent.map(|one| one.name.clone()));
             let claims = asked.documents.iter().filter_map(|found| {
                 let one = locked.iter().find(|one| one.name == found.document.name)?;
                 let entry = found.document.version(&one.version)?;
@@ -115,6 +128,6 @@ impl Verifier<'_> {
             });
             self.trust.prove(&registry, claims.collect(), notices).await?;
         }
-        Ok(())
+        Ok(unlisted)
     }
 }

@@ -38,6 +38,7 @@ const WRONG: &[(&[&str], i32, &str)] = &[
     (&["owner"], 2, "usage"),
     (&["search", "--limit", "0", "x"], 2, "usage"),
     (&["completions", "csh"], 2, "usage"),
+    (&["log", "compare", "./absent.checkpoint", "notes.txt"], 2, "file_not_found"),
     (&["nonsense"], 2, "usage"),
     (&["check", "--compt"], 2, "usage"),
     (&["whoami", "--registry", "ftp://x"], 2, "registry_invalid"),

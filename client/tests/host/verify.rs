@@ -194,6 +194,14 @@ async fn every_snapshot_of_the_store_is_verified_when_asked_for() {
     let report = verifier.everything().await.unwrap();
     assert_eq!(report.checked, 2);
     assert_eq!(found(&report.problems), [(ProblemKind::Modified, "handle.sh")]);
+    assert!(report.notices.is_empty());
+    // Which policies of which projects the other snapshot is under, nobody here knows.
+    let text = "[policy]\nmaximum-checkpoint-age = \"2d\"\n";
+    std::fs::write(machine.settings.project.join("skillpkg.toml"), text).unwrap();
+    let root = machine.settings.project.clone();
+    let verifier = Verifier::new(&machine.settings, root, false).unwrap();
+    let notices = verifier.everything().await.unwrap().notices;
+    assert!(notices.iter().any(|told| told.contains("against no policy")), "{notices:?}");
 }
 
 #[tokio::test]

@@ -6,10 +6,13 @@ use std::path::{Path, PathBuf};
 
 use skillpkg::bundle::{Carried, Request, make, verify};
 use skillpkg::install::install;
+use skillpkg::trust::{self, LogKey, LogSource, Verdict};
+use skillpkg::verification::{Report, Verifier};
 use skillpkg::{Error, Kind, Settings};
 use skillpkg_schema::bundle::{BundleIndex, BundledFile};
 use skillpkg_schema::log::{Hash, Subject, sign_identity};
 use skillpkg_schema::signature::SigningKey;
+use skillpkg_schema::wire::{Advisory, Effect};
 use skillpkg_store::bundle::{BundleReader, BundleWriter};
 use tempfile::TempDir;
 
@@ -21,13 +24,22 @@ const DAY: u64 = 24 * 60 * 60;
 
 /// Makes a bundle of what is named, on a machine of its own.
 async fn bundle(directory: &TempDir, registry: &Registry, name: &str, wanted: &[&str]) -> PathBuf {
+    bundled_by(&Machine::new(registry), directory, name, wanted).await
+}
+
+/// Makes a bundle of what is named, or of all that a machine's project has locked.
+async fn bundled_by(
+    machine: &Machine,
+    directory: &TempDir,
+    name: &str,
+    wanted: &[&str],
+) -> PathBuf {
     let target = directory.path().join(name);
     let request = Request {
         references: wanted.iter().map(|text| (*text).to_owned()).collect(),
         target: target.clone(),
         ..Request::default()
     };
-    let machine = Machine::new(registry);
     make(&machine.settings, &request, &mut Told::default()).await.unwrap();
     target
 }
@@ -60,8 +72,19 @@ async fn knowing(registry: &Registry) -> Machine {
 
 /// The same bundle with some of its files, written with care.
 fn without(bundle: &Path, target: &Path, drops: impl Fn(&str) -> bool) {
+    forged(bundle, target, drops, |_| {});
+}
+
+/// The same bundle with some of its files and another index, written with care.
+fn forged(
+    bundle: &Path,
+    target: &Path,
+    drops: impl Fn(&str) -> bool,
+    change: impl Fn(&mut BundleIndex),
+) {
     let mut reader = BundleReader::open(File::open(bundle).unwrap()).unwrap();
-    let index = reader.index().clone();
+    let mut index = reader.index().clone();
+    change(&mut index);
     let files: BTreeMap<String, Vec<u8>> = index
         .files
         .iter()
@@ -259,4 +282,205 @@ async fn nothing_is_bundled_that_does_not_hold() {
         state.log.append(subject, false);
     });
     assert_ne!(refused(&registry).await, "", "a log whose last leaf lists no documents");
+}
+
+/// A machine of which the configuration names the log of the registry, and that knows nothing else.
+fn told_of(registry: &Registry) -> Machine {
+    let mut machine = Machine::new(registry);
+    let key = registry.log().keys()[0].to_string();
+    machine.trust(registry).log_key = Some(LogKey::parse(&key).unwrap());
+    machine
+}
+
+/// What `verify FILE` says of a bundle.
+async fn verified(machine: &Machine, bundle: &Path) -> Report {
+    let verifier = Verifier::new(&machine.settings, machine.settings.project.clone(), false);
+    verifier.unwrap().bundle(bundle).await.unwrap()
+}
+
+/// Forbids every version of one skill.
+fn forbid(registry: &Registry, name: &str) {
+    registry.change(|state| {
+        let document = state.log.skills.get_mut(&name.parse().unwrap()).unwrap();
+        document.advisories = vec![Advisory {
+            id: "SKA-2026-0001".to_owned(),
+            versions: "*".to_owned(),
+            effect: Effect::Forbid,
+            summary: "it sends keys away".to_owned(),
+            published: "2026-03-01T00:00:00Z".to_owned(),
+            log_index: None,
+        }];
+        state.log.commit();
+    });
+}
+
+#[tokio::test]
+async fn whose_a_log_is_no_bundle_says_and_the_registry_does_with_its_next_answer() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::with_waitlist();
+    let honest = bundle(&directory, &registry, "honest", &["waitlist"]).await;
+    let lying = directory.path().join("lying");
+    forged(&honest, &lying, |_| false, |index| index.registries[0].logs[0].relayed = true);
+    let machine = told_of(&registry);
+    from(&machine, &lying, "waitlist").await.unwrap();
+    let file = machine.log_directory().join("log.json");
+    let read = || std::fs::read_to_string(&file).unwrap();
+    assert!(!read().contains("relayed"), "{}", read());
+    machine.in_project("two").install("waitlist").await.unwrap();
+    let of_registry: serde_json::Value = serde_json::from_str(&read()).unwrap();
+    assert_eq!(of_registry["registries"][0]["relayed"], false);
+    // Nor does a bundle change what the registry has said.
+    registry.publish("other", "1.0.0");
+    let later = bundle(&directory, &registry, "later", &["other"]).await;
+    forged(&later, &lying, |_| false, |index| index.registries[0].logs[0].relayed = true);
+    from(&machine.in_project("three"), &lying, "other").await.unwrap();
+    assert!(!trust::logs(&machine.settings).unwrap()[0].registries[0].relayed);
+}
+
+#[tokio::test]
+async fn an_older_bundle_is_told_with_how_far_it_lags() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::with_waitlist();
+    registry.change(|state| state.log.time = now() - 3 * DAY);
+    let first = bundle(&directory, &registry, "first", &["waitlist"]).await;
+    registry.change(|state| state.log.time = now() - DAY);
+    registry.publish("other", "1.0.0");
+    let second = bundle(&directory, &registry, "second", &["other"]).await;
+    let machine = told_of(&registry);
+    let lags = |told: &[String]| told.iter().filter(|line| line.contains("lags by")).count();
+    assert_eq!(lags(&from(&machine, &second, "other").await.unwrap()), 0);
+    let told = from(&machine, &first, "waitlist").await.unwrap();
+    assert_eq!(lags(&told), 1, "{told:?}");
+    assert!(told.iter().any(|line| line.contains("2 leaves and 2 days")), "{told:?}");
+    let (older, newest) = (verified(&machine, &first).await, verified(&machine, &second).await);
+    assert!(older.problems.is_empty(), "{older:?}");
+    assert_eq!((lags(&older.notices), lags(&newest.notices)), (1, 0));
+    // The same again, and what is known is not set back.
+    assert_eq!(lags(&from(&machine, &first, "waitlist").await.unwrap()), 1);
+    assert_eq!(trust::logs(&machine.settings).unwrap()[0].size, registry.log().size());
+}
+
+#[tokio::test]
+async fn what_a_bundle_says_against_skills_that_nobody_asked_for_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::with_waitlist();
+    registry.publish("other", "1.0.0");
+    let maker = knowing(&registry).await;
+    maker.install("waitlist").await.unwrap();
+    maker.install("other").await.unwrap();
+    let before = bundled_by(&maker, &directory, "before", &[]).await;
+    let machine = told_of(&registry);
+    from(&machine, &before, "waitlist").await.unwrap();
+    forbid(&registry, "waitlist");
+    // What is locked is carried, so that whoever has it learns what is said against it.
+    let after = bundled_by(&maker, &directory, "after", &[]).await;
+    let told = verified(&machine, &after).await;
+    let codes: Vec<_> = told.problems.iter().map(|one| (&*one.name, one.code)).collect();
+    assert_eq!(codes, [("waitlist@1.0.0", Some("advisory_forbids"))]);
+    // That was a look alone.
+    assert!(machine.verify(true).await.unwrap().problems.is_empty());
+    from(&machine.in_project("two"), &after, "other").await.unwrap();
+    let problems = machine.verify(true).await.unwrap().problems;
+    assert_eq!(problems[0].code, Some("advisory_forbids"));
+    // The earlier bundle does not say so, and the machine does.
+    let earlier = verified(&machine, &before).await;
+    assert_eq!(earlier.problems[0].code, Some("advisory_forbids"), "{earlier:?}");
+    let error = from(&machine.in_project("three"), &before, "waitlist").await.unwrap_err();
+    assert_eq!(error.code, "advisory_forbids");
+    assert!(error.hint.unwrap().contains("install --bundle"));
+}
+
+#[tokio::test]
+async fn looking_at_a_bundle_changes_nothing_but_the_evidence_that_stays() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::with_waitlist();
+    let fork = registry.log();
+    let machine = knowing(&registry).await;
+    let log = machine.log_directory();
+    let known = std::fs::read(log.join("log.json")).unwrap();
+    registry.publish("other", "1.0.0");
+    let whole = bundle(&directory, &registry, "whole", &["other"]).await;
+    assert!(verified(&machine, &whole).await.problems.is_empty());
+    assert_eq!(std::fs::read(log.join("log.json")).unwrap(), known);
+    assert!(!log.join("tree.json").exists());
+    machine.in_project("two").install("other").await.unwrap();
+    registry.change(|state| state.log = fork);
+    registry.publish("waitlist", "2.0.0");
+    let forked = bundle(&directory, &registry, "forked", &["waitlist"]).await;
+    let problems = verified(&machine, &forked).await.problems;
+    let detail = problems[0].detail.as_deref().unwrap();
+    let kept = machine.evidence();
+    assert!(detail.contains(kept[0].to_str().unwrap()), "{detail}");
+    // A machine that knows nothing is not told anything by looking.
+    let fresh = told_of(&registry);
+    assert!(verified(&fresh, &forked).await.problems.is_empty());
+    assert!(trust::logs(&fresh.settings).unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn an_index_that_names_another_archive_proof_or_log_is_told_by_a_verification() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::with_waitlist();
+    registry.publish("other", "1.0.0");
+    let whole = bundle(&directory, &registry, "whole", &["other", "waitlist"]).await;
+    let target = directory.path().join("forged");
+    let machine = knowing(&registry).await;
+    let cases: [fn(&mut BundleIndex); 2] = [
+        |index| {
+            let skills = &mut index.registries[0].skills;
+            let archives: Vec<_> = skills.iter().map(|one| one.versions[0].archive).collect();
+            skills[0].versions[0].archive = archives[1];
+            skills[1].versions[0].archive = archives[0];
+        },
+        |index| {
+            let skills = &mut index.registries[0].skills;
+            let proofs: Vec<_> = skills.iter().map(|one| one.versions[0].proof.clone()).collect();
+            skills[0].versions[0].proof = proofs[1].clone();
+            skills[1].versions[0].proof = proofs[0].clone();
+        },
+    ];
+    for change in cases {
+        forged(&whole, &target, |_| false, change);
+        let problems = verified(&machine, &target).await.problems;
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        let detail = problems[0].detail.as_deref().unwrap();
+        assert!(detail.contains("index names another"), "{detail}");
+    }
+}
+
+#[tokio::test]
+async fn a_bundle_and_its_registry_are_each_told_as_what_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::with_waitlist();
+    let file = bundle(&directory, &registry, "a", &["waitlist"]).await;
+    let mut machine = Machine::new(&registry);
+    machine.trust(&registry).log_key = Some(LogKey::parse(&"0".repeat(64)).unwrap());
+    let error = from(&machine, &file, "waitlist").await.unwrap_err();
+    assert_eq!(error.code, "log_key_changed");
+    let (url, path) = (registry.url.as_str().trim_end_matches('/'), file.to_str().unwrap());
+    let told = format!("the bundle `{path}` of `{url}`");
+    assert!(error.message.contains(&told) && !error.message.contains("pinned"), "{error}");
+    let hint = error.hint.unwrap();
+    assert!(hint.contains(url) && !hint.contains(path), "{hint}");
+}
+
+#[tokio::test]
+async fn a_bundle_is_compared_with_what_others_show_of_its_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let registry = Registry::with_waitlist();
+    let machine = knowing(&registry).await;
+    let fork = registry.log();
+    registry.publish("other", "1.0.0");
+    let later = bundle(&directory, &registry, "later", &["other"]).await;
+    let home = LogSource::Home(machine.settings.home.clone());
+    let at = |path: &Path| LogSource::Bundle(Carried::open(path).unwrap());
+    let settings = Settings { offline: true, ..machine.settings.clone() };
+    let compared = trust::compare(&settings, &home, &at(&later)).await.unwrap();
+    assert_eq!(compared[0].verdict, Verdict::Continues, "{compared:?}");
+    assert_eq!(compared[0].second.from, later.to_str().unwrap());
+    registry.change(|state| state.log = fork);
+    registry.publish("waitlist", "3.0.0");
+    let forked = bundle(&directory, &registry, "forked", &["waitlist"]).await;
+    let compared = trust::compare(&settings, &at(&forked), &at(&later)).await.unwrap();
+    assert_eq!(compared[0].verdict, Verdict::Fork, "{compared:?}");
 }

@@ -7,7 +7,7 @@ use skillpkg_schema::signature::SigningKey;
 
 use crate::log::Log;
 use crate::machine::Machine;
-use crate::registry::Registry;
+use crate::registry::{Index, Registry};
 
 fn keys(count: usize) -> Vec<SigningKey> {
     (0..count).map(|_| SigningKey::generate().unwrap()).collect()
@@ -146,4 +146,62 @@ async fn a_rotation_is_believed_where_enough_keys_of_the_one_before_signed_it() 
         state.log.identities = rotated;
     });
     assert_eq!(machine.in_project("three").refused("waitlist").await.code, "checkpoint_unsigned");
+}
+
+type Lie = fn(&mut Index);
+
+#[tokio::test]
+async fn nothing_of_a_first_answer_that_is_refused_is_pinned() {
+    let registry = Registry::with_waitlist();
+    let mut relayed = Log::new("skillpkg/upstream");
+    let packed = crate::log::pack("other", "1.0.0", &relayed.author);
+    relayed.publish(&packed);
+    registry.change(|state| {
+        state.keep(&packed);
+        state.relayed = Some(relayed);
+    });
+    let lies: [(Lie, &str); 3] = [
+        (
+            |index| {
+                let text = String::from_utf8(index.documents[0].clone()).unwrap();
+                index.documents[0] = text.replace("of a test", "of a liar").into_bytes();
+            },
+            "document_changed",
+        ),
+        (|index| index.views[0].heads.index += 1, "heads_refused"),
+        (|index| index.views[1].checkpoint.push('x'), "checkpoint_unsigned"),
+    ];
+    let machine = Machine::new(&registry);
+    for (lie, code) in lies {
+        registry.lie_in_index(lie);
+        assert_eq!(machine.refused("other").await.code, code);
+        assert!(trust::logs(&machine.settings).unwrap().is_empty(), "{code}");
+    }
+    registry.lie_in_index(|_| {});
+    machine.install("other").await.unwrap();
+    assert_eq!(trust::logs(&machine.settings).unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn of_logs_that_are_pinned_by_hand_one_that_does_not_hold_keeps_all_out() {
+    let registry = Registry::with_waitlist();
+    registry.change(|state| {
+        state.relayed = Some(Log::new("skillpkg/upstream"));
+        state.logs = Some(Box::new(|logs| logs.logs[1].checkpoint.push('x')));
+    });
+    let machine = Machine::new(&registry);
+    let pinned = trust::pin(&machine.settings, &registry.choice(), None).await;
+    assert_eq!(pinned.unwrap_err().code, "checkpoint_unsigned");
+    assert!(trust::logs(&machine.settings).unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_log_that_is_not_the_one_that_is_named_is_not_said_to_be_pinned() {
+    let registry = Registry::with_waitlist();
+    let machine = Machine::new(&registry);
+    let key = LogKey::parse(&"0".repeat(64)).unwrap();
+    let pinned = trust::pin(&machine.settings, &registry.choice(), Some(&key)).await;
+    let error = pinned.unwrap_err();
+    assert_eq!(error.code, "log_key_changed");
+    assert!(!error.message.contains("pinned"), "{error}");
 }

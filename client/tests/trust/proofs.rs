@@ -1,6 +1,9 @@
 //! Versions that are not in the log, or not as the document says.
 
+use std::fs;
+
 use skillpkg::Kind;
+use skillpkg::audit::{Problem, audit};
 use skillpkg::trust;
 use skillpkg::verification::ProblemKind;
 use skillpkg_schema::log::{Hash, Subject};
@@ -191,4 +194,21 @@ async fn a_lockfile_whose_leaf_the_log_contradicts_is_refused() {
         let error = machine.sync().await.unwrap_err();
         assert_eq!((error.code.as_str(), error.kind), ("record_mismatch", Kind::Verification));
     }
+}
+
+#[tokio::test]
+async fn when_a_version_was_published_its_proof_tells_an_audit_before_any_sync() {
+    let registry = Registry::with_waitlist();
+    let mut machine = Machine::new(&registry);
+    machine.install("waitlist").await.unwrap();
+    machine.rule("minimum-release-age = \"3d\"\n");
+    registry.change(|state| state.is_dead = true);
+    let audited = audit(&machine.settings).await.unwrap();
+    assert!(audited.problems.is_empty(), "{:?}", audited.problems);
+    assert!(machine.verify(true).await.unwrap().problems.is_empty());
+    // Without the proof nobody knows it.
+    fs::remove_dir_all(machine.settings.home.join("proofs")).unwrap();
+    let audited = audit(&machine.settings).await.unwrap();
+    let of_age = |one: &&Problem| one.rule == Some("minimum-release-age");
+    assert_eq!(audited.problems.iter().filter(of_age).count(), 1, "{:?}", audited.problems);
 }

@@ -179,3 +179,53 @@ async fn a_tile_that_was_changed_proves_neither_that_a_log_goes_on_nor_that_it_f
         assert!(compared[0].detail.is_some(), "{compared:?}");
     }
 }
+
+#[tokio::test]
+async fn after_a_log_was_forgotten_sync_brings_the_proofs_that_verify_misses() {
+    let registry = Registry::with_waitlist();
+    let machine = Machine::new(&registry);
+    machine.install("waitlist").await.unwrap();
+    assert!(machine.verify(true).await.unwrap().problems.is_empty());
+    trust::forget(&machine.settings, registry.url.as_str()).unwrap();
+    let missing = machine.verify(true).await.unwrap().problems;
+    assert_eq!(missing[0].code, Some("inclusion_missing"));
+    registry.asked();
+    machine.sync().await.unwrap();
+    assert!(registry.asked().iter().any(|path| path == "/v1/log/proofs"));
+    assert!(machine.verify(true).await.unwrap().problems.is_empty());
+    // And then there is nothing left to do.
+    machine.sync().await.unwrap();
+    assert!(registry.asked().is_empty());
+    // A version that the registry has no more is told as that, by both.
+    trust::forget(&machine.settings, registry.url.as_str()).unwrap();
+    registry.change(|state| {
+        state.log = Log::new("skillpkg/restored");
+        let packed = pack("waitlist", "0.9.0", &state.log.author);
+        state.keep(&packed);
+        state.log.publish(&packed);
+    });
+    let problems = machine.verify(false).await.unwrap().problems;
+    let detail = problems[0].detail.as_deref().unwrap();
+    assert!(detail.contains("does not have this version"), "{detail}");
+    assert_eq!(machine.sync().await.unwrap_err().code, "version_not_found");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_trust_directory_that_is_a_file_or_leads_nowhere_is_refused_with_the_way_out() {
+    let registry = Registry::with_waitlist();
+    let machine = Machine::new(&registry);
+    let trust = machine.settings.home.join("trust");
+    for is_file in [true, false] {
+        if is_file {
+            fs::write(&trust, "x").unwrap();
+        } else {
+            std::os::unix::fs::symlink("/nonexistent/trust", &trust).unwrap();
+        }
+        let error = machine.refused("waitlist").await;
+        assert_eq!(error.code, "trust_state_damaged", "{error}");
+        assert!(error.hint.unwrap().contains(&format!("move `{}` away", trust.display())));
+        fs::remove_file(&trust).unwrap();
+    }
+    machine.install("waitlist").await.unwrap();
+}

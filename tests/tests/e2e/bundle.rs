@@ -484,6 +484,34 @@ fn whoever_is_killed_leaves_no_bundle_or_a_whole_one_and_an_install_the_old_or_t
         there.run(&["install", "--bundle", &whole, "-y"]).succeeded();
         there.run(&["verify", "--offline"]).succeeded();
     }
+    // What those left that were killed in the middle goes with the next that is made there.
+    bundle(&context, &here, "last.bundle", &["waitlist"]);
+    let names = fs::read_dir(context.path("")).unwrap().map(|entry| entry.unwrap().file_name());
+    let left = names.filter(|name| name.to_string_lossy().starts_with(".skillpkg-"));
+    assert_eq!(left.collect::<Vec<_>>(), Vec::<std::ffi::OsString>::new());
+}
+
+#[test]
+fn a_bundle_that_says_a_log_to_be_another_registrys_keeps_nobody_from_publishing() {
+    let context = TestContext::new();
+    let author = context.author("ada");
+    context.publish(&author, "waitlist", "1.0.0", "notes", None);
+    let here = context.machine("here");
+    let file = bundle(&context, &here, "a.bundle", &["waitlist"]);
+    let target = context.path("forged.bundle");
+    forged(&file, &target, &|value, _| {
+        value["registries"][0]["logs"][0]["relayed"] = json!(true);
+    });
+    let other = context.author("ben");
+    let text = format!(
+        "[registries.main]\nurl = \"{}\"\nlog-key = \"{}\"\n",
+        context.registry.url(),
+        fingerprint(&here)
+    );
+    fs::write(&other.configuration, text).unwrap();
+    other.run(&["install", "--bundle", target.to_str().unwrap(), "waitlist", "-y"]).succeeded();
+    // The first publish of an account signs that it holds its key, for a log of the registry's own.
+    context.publish(&other, "greet", "1.0.0", "notes", None);
 }
 
 #[test]

@@ -126,6 +126,8 @@ fn a_registry_that_is_set_back_is_refused_until_its_log_is_forgotten() {
     assert!(unknown.code == 1 && unknown.stderr.contains("no log"), "{}", unknown.stderr);
     let unasked = machine.run(&["log", "forget", &context.registry.url()]);
     assert_eq!(unasked.code, 5);
+    let way = format!("`skillpkg log forget {} -y`", context.registry.url());
+    assert!(unasked.stderr.contains(&way), "{}", unasked.stderr);
     machine.run(&["log", "forget", &context.registry.url(), "-y"]).succeeded();
     machine.run(&["install", "waitlist@=1.0.0", "-y"]).succeeded();
 }
