@@ -157,6 +157,9 @@ impl Name {
                 } else {
                     let what = match version {
                         Some(version) => format!("`{name}@{version}` is"),
+                        None if deletion.versions == 1 => {
+                            format!("`{name}` is, and its one version is,")
+                        }
                         None => format!("`{name}` is, and its {} versions are,", deletion.versions),
                     };
                     output::tell(&format!(

@@ -210,7 +210,7 @@ pub fn free_again(name: &QualifiedName, deleted: &str) -> Answer<()> {
     }
     let detail = format!(
         "`{name}` was deleted from this registry and is given to nobody else before {free}; an \
-         operator can: `skillpkg-registry name transfer {name}`"
+         operator can: `skillpkg-registry name transfer {name} ACCOUNT`"
     );
     Err(Refusal::new(Code::NameDeleted, detail))
 }
