@@ -38,6 +38,12 @@ fn wrong_files() -> Vec<(&'static str, String)> {
         ("includes that climb", frontmatter("skill: d\ndescription: d\nincludes: a, ../b, ~/c\n")),
         ("nothing to read", "---\nskill: demo\ndescription: d\n---\n\n".to_owned()),
         ("a fence that never closes", format!("{FRONT}```tool\nid: t\n")),
+        (
+            "every fault of two fences",
+            format!(
+                "{FRONT}```tool\nid: t\ndescription: d\nparams:\n  a:\n    type: int\n    enum: a,,b\nrun: x $a\n```\n\n```tool\nid: t\ndescription: d\n```\n"
+            ),
+        ),
         ("an empty fence", fence("")),
         ("an unknown key", fence("id: t\ndescription: d\nrunn: echo\n")),
         ("a key of a fence twice", fence("id: t\nid: u\ndescription: d\nrun: echo\n")),

@@ -11,6 +11,7 @@ mod piped;
 mod remembered;
 mod remote;
 
+pub(super) use piped::is_interpreter;
 use remembered::Remembered;
 
 /// Most lines that are read as one.

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use super::findings::{Findings, Sink};
 use super::kind::FindingKind;
 use super::text::Text;
-use super::{characters, fetch, host, markup, secret};
+use super::{characters, fetch, given, host, markup, secret};
 use crate::limits::MAX_SKILL_FILE_BYTES;
 use crate::path::SkillPath;
 use crate::tree::{Entry, Tree};
@@ -101,5 +101,6 @@ fn in_file(path: &SkillPath, bytes: &[u8], is_whole: bool, findings: &mut Findin
     }
     if is_skill_file {
         host::find(&text, &mut sink);
+        given::find(&text, &mut sink);
     }
 }

@@ -31,6 +31,9 @@ pub enum FindingKind {
     FetchAndRun,
     /// A command that a host runs when it reads the skill, or at an event of its own.
     HostCommand,
+    /// A run line that leaves it to whoever calls the tool what runs: its program, its script, or
+    /// what a shell or an interpreter is given to run is a param of any text.
+    RunsParam,
 }
 
 /// A text that is no kind of finding.
@@ -48,7 +51,7 @@ fn offer(text: &str) -> String {
 
 impl FindingKind {
     /// Every kind, in the order in which they are told.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::HiddenText,
         Self::Bidirectional,
         Self::UnseenCharacter,
@@ -57,6 +60,7 @@ impl FindingKind {
         Self::Secret,
         Self::FetchAndRun,
         Self::HostCommand,
+        Self::RunsParam,
     ];
 
     /// The stable text.
@@ -70,6 +74,7 @@ impl FindingKind {
             Self::Secret => "secret",
             Self::FetchAndRun => "fetch-and-run",
             Self::HostCommand => "host-command",
+            Self::RunsParam => "runs-param",
         }
     }
 
@@ -85,7 +90,8 @@ impl FindingKind {
             | Self::HiddenMarkup
             | Self::Secret
             | Self::FetchAndRun
-            | Self::HostCommand => Severity::Warn,
+            | Self::HostCommand
+            | Self::RunsParam => Severity::Warn,
         }
     }
 }

@@ -9,6 +9,7 @@ mod comment;
 mod fetch;
 mod find;
 mod findings;
+mod given;
 mod host;
 mod kind;
 mod markup;

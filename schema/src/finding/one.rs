@@ -76,6 +76,11 @@ impl Finding {
                 "make it a tool or a script, which nobody runs unasked; whoever installs the \
                  skill is shown it",
             ),
+            FindingKind::RunsParam => (
+                "runs_param",
+                "let a program that you name read it as an argument, or say with `enum` what it \
+                 may be; whoever installs the skill is shown it",
+            ),
         };
         let message = match &self.excerpt {
             Some(excerpt) => format!("{}: `{excerpt}`", self.message),

@@ -44,6 +44,7 @@ pub use missing::missing_skill_file;
 pub use parse::parse;
 pub use programs::programs;
 pub use resolve::{Answer, Call, ResolveError, Resolved, Written, resolve, resolve_among};
+pub(crate) use run::names as param_names;
 pub use run_files::run_files;
 
 use serde::{Deserialize, Serialize};

@@ -118,8 +118,15 @@ fn param(keyed: &Keyed<'_, '_>, whose: &str, report: &mut Report<'_>) -> Option<
     let format = text("format", report);
     let description = text("description", report);
     let kind = match find("type") {
-        Some(keyed) => kind(keyed, whose, report)?,
-        None => ParamKind::String,
+        Some(keyed) => kind(keyed, whose, report),
+        None => Some(ParamKind::String),
+    };
+    let Some(kind) = kind else {
+        // Its values are held against no type, and told where none could hold them.
+        if let Some(keyed) = find("enum") {
+            choices(keyed, ParamKind::String, whose, report);
+        }
+        return None;
     };
     let mut param = Param {
         name: keyed.key.to_owned(),

@@ -132,7 +132,7 @@ fn read(
 fn body(body: &str, first_line: usize, report: &mut Report<'_>) -> (String, Vec<Tool>) {
     let mut rendered = String::with_capacity(body.len());
     let mut tools: Vec<Tool> = Vec::new();
-    let mut lines: HashMap<String, usize> = HashMap::new();
+    let mut lines = Ids::default();
     let mut last = 0;
     let mut parts = 0;
     // One more than there may be, to tell that there is.
@@ -151,7 +151,9 @@ fn body(body: &str, first_line: usize, report: &mut Report<'_>) -> (String, Vec<
         for line in &mut fence.lines {
             line.place.line += first_line - 1;
         }
-        let Some(tool) = tool::read(&fence, report) else { continue };
+        let read = tool::read(&fence, report);
+        let first = read.id.map(|id| lines.insert_once(id, fence.place, report));
+        let Some(tool) = read.tool else { continue };
         parts += tool.parts();
         if parts > bounds::MAX_PARTS {
             let message = format!(
@@ -167,23 +169,31 @@ fn body(body: &str, first_line: usize, report: &mut Report<'_>) -> (String, Vec<
         rendered.push_str(&tool.id);
         rendered.push(']');
         last = fence.range.end;
-        if let Some(first) = lines.get(&tool.id) {
-            let id = escape(&tool.id);
-            report.at(
-                fence.place,
-                Diagnostic::error(
-                    "tool_twice",
-                    format!("tool `{id}`: the id stands twice, first on line {first}"),
-                )
-                .with_hint("give each tool an id of its own"),
-            );
-        } else {
-            lines.insert(tool.id.clone(), tool.line);
+        if first == Some(true) {
             tools.push(tool);
         }
     }
     rendered.push_str(body.get(last..).unwrap_or_default());
     (trimmed(&rendered).to_owned(), tools)
+}
+
+/// The ids of tools, each with the line of its fence.
+#[derive(Default)]
+struct Ids(HashMap<String, usize>);
+
+impl Ids {
+    /// Remembers an id; one that is there is told, and answered with `false`.
+    fn insert_once(&mut self, id: String, place: Place, report: &mut Report<'_>) -> bool {
+        if let Some(first) = self.0.get(&id) {
+            let id = escape(&id);
+            let message = format!("tool `{id}`: the id stands twice, first on line {first}");
+            let diagnostic = Diagnostic::error("tool_twice", message);
+            report.at(place, diagnostic.with_hint("give each tool an id of its own"));
+            return false;
+        }
+        self.0.insert(id, place.line);
+        true
+    }
 }
 
 /// Without blank lines before and white space behind; the first line keeps its indentation.

@@ -43,7 +43,7 @@ pub(super) fn parts(word: &str) -> Vec<Part<'_>> {
 }
 
 /// The params that a word names, in order.
-pub(super) fn names(word: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn names(word: &str) -> impl Iterator<Item = &str> {
     parts(word).into_iter().filter_map(|part| match part {
         Part::Param(name) => Some(name),
         Part::Literal(_) => None,

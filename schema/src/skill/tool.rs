@@ -13,8 +13,23 @@ const KEYS: [&str; 4] = ["id", "description", "params", "run"];
 /// Most characters of an id.
 const MAX_ID: usize = 64;
 
-/// Reads a fence; [`None`] where an error was added.
-pub(super) fn read(fence: &Fence, report: &mut Report<'_>) -> Option<Tool> {
+/// A fence that was read.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    /// Its id, where that is a legal one.
+    pub(super) id: Option<String>,
+    /// The tool; [`None`] where an error was added.
+    pub(super) tool: Option<Tool>,
+}
+
+/// Reads a fence.
+pub(super) fn read(fence: &Fence, report: &mut Report<'_>) -> Read {
+    let mut id = None;
+    let tool = read_tool(fence, &mut id, report);
+    Read { id, tool }
+}
+
+fn read_tool(fence: &Fence, named: &mut Option<String>, report: &mut Report<'_>) -> Option<Tool> {
     if !fence.is_closed {
         report.at(
             fence.place,
@@ -55,6 +70,7 @@ pub(super) fn read(fence: &Fence, report: &mut Report<'_>) -> Option<Tool> {
 
     let id = required(find("id"), "id", &whose, fence, report);
     let id = id.filter(|id| check_id(id, find("id"), &whose, report));
+    *named = id.map(str::to_owned);
     let description = required(find("description"), "description", &whose, fence, report);
     let declared = match find("params") {
         Some(keyed) => param::read(keyed, &whose, report)?,

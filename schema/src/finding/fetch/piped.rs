@@ -56,7 +56,7 @@ pub(super) fn find(line: &str) -> Option<(usize, &'static str)> {
 }
 
 /// Whether a name, or the path of one, is that of a program that runs what it reads.
-pub(super) fn is_interpreter(name: &str) -> bool {
+pub(in super::super) fn is_interpreter(name: &str) -> bool {
     INTERPRETERS.contains(&plain(name)) || name == "invoke-expression"
 }
 
