@@ -6,7 +6,7 @@ use clap::Args;
 use skillpkg_registry::data::Data;
 use skillpkg_registry::grant::Pattern;
 use skillpkg_registry::mirror::{Mirror, Settings};
-use skillpkg_registry::upstream::hosts::HostName;
+use skillpkg_registry::upstream::hosts::AllowedHost;
 use skillpkg_registry::upstream::{Patience, Upstream};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::log::Hash;
@@ -20,9 +20,10 @@ pub(super) struct MirrorArguments {
     /// Mirror the registry at this URL: what it has is fetched, verified and kept
     #[arg(long, value_name = "URL", value_parser = url)]
     mirror: Option<Url>,
-    /// A host that upstream may be asked at though its address is a private one, also without TLS
-    #[arg(long, value_name = "HOST", requires = "mirror")]
-    allow_upstream: Vec<HostName>,
+    /// A host that upstream may be asked at though its address is a private one, also without TLS; at
+    /// the usual ports and that of the mirrored URL, unless it says another
+    #[arg(long, value_name = "HOST[:PORT]", requires = "mirror")]
+    allow_upstream: Vec<AllowedHost>,
     /// Mirror these names alone: `NAME`, `SCOPE/NAME`, `SCOPE/*`, or `_/*` for all bare names
     #[arg(long, value_name = "NAMES", requires = "mirror", value_parser = pattern)]
     mirror_only: Vec<Pattern>,

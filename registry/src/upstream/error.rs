@@ -39,6 +39,16 @@ pub enum UrlRefused {
         /// The host.
         host: String,
     },
+    /// Another port of a listed host.
+    #[error(
+        "`{host}` is listed, and its port {port} is not; if it is meant, list it with `--allow-upstream {host}:{port}`"
+    )]
+    Port {
+        /// The host.
+        host: String,
+        /// The port.
+        port: u16,
+    },
     /// With a name or a password.
     #[error("the URL holds a name or a password; upstream is asked as anybody")]
     Credentials,

@@ -54,21 +54,82 @@ impl HostName {
 /// Not a host alone.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no host: give a name or an address alone, such as `skills.internal` or `10.0.0.5`"
+    "`{0}` is no host: give a name or an address, and a port where it has another than usual, such as `skills.internal` or `10.0.0.5:7770`"
 )]
 pub struct HostError(String);
 
-/// The hosts that the operator listed: they may have any address, and be asked without TLS.
+/// A host, or one port of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AllowedHost {
+    host: HostName,
+    /// [`None`] for those that its schemes have.
+    port: Option<u16>,
+}
+
+impl From<HostName> for AllowedHost {
+    fn from(host: HostName) -> Self {
+        Self { host, port: None }
+    }
+}
+
+impl FromStr for AllowedHost {
+    type Err = HostError;
+
+    fn from_str(text: &str) -> Result<Self, HostError> {
+        let whole = text.parse::<HostName>();
+        let Err(refused) = whole else { return whole.map(Self::from) };
+        let Some((host, port)) = text.rsplit_once(':') else { return Err(refused) };
+        match (host.parse::<HostName>(), port.parse::<u16>()) {
+            (Ok(host), Ok(port)) if port > 0 => Ok(Self { host, port: Some(port) }),
+            _ => Err(refused),
+        }
+    }
+}
+
+/// The hosts that the operator listed: they may have any address, and be asked without TLS, at the
+/// ports that were listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AllowedHosts(BTreeSet<HostName>);
+pub struct AllowedHosts(BTreeSet<AllowedHost>);
 
 impl FromIterator<HostName> for AllowedHosts {
     fn from_iter<T: IntoIterator<Item = HostName>>(hosts: T) -> Self {
+        hosts.into_iter().map(AllowedHost::from).collect()
+    }
+}
+
+impl FromIterator<AllowedHost> for AllowedHosts {
+    fn from_iter<T: IntoIterator<Item = AllowedHost>>(hosts: T) -> Self {
         Self(hosts.into_iter().collect())
     }
 }
 
 impl AllowedHosts {
+    /// With the port of the registry's own URL, where its host is listed: whoever lists it means that.
+    #[must_use]
+    pub fn for_base(mut self, base: &Url) -> Self {
+        if let Some(host) = base.host().map(|host| HostName::of(&host))
+            && self.lists(&host)
+        {
+            self.0.insert(AllowedHost { host, port: base.port_or_known_default() });
+        }
+        self
+    }
+
+    fn lists(&self, host: &HostName) -> bool {
+        self.0.iter().any(|listed| listed.host == *host)
+    }
+
+    /// Whether the port of a URL is one of those that its host is listed with.
+    fn allows_port(&self, host: &HostName, url: &Url) -> bool {
+        let port = url.port_or_known_default();
+        let is_usual = url.port().is_none();
+        let allows = |listed: &AllowedHost| match listed.port {
+            None => is_usual,
+            named => named == port,
+        };
+        self.0.iter().any(|listed| listed.host == *host && allows(listed))
+    }
+
     /// Checks what can be checked before a name is resolved: scheme, credentials, and an address
     /// that stands in the place of a name.
     ///
@@ -78,8 +139,13 @@ impl AllowedHosts {
         let Some(host) = url.host() else { return Err(UrlRefused::NoHost) };
         let name = HostName::of(&host);
         match url.scheme() {
+            "https" | "http" if self.lists(&name) && !self.allows_port(&name, url) => {
+                // Else a redirect of one service could reach every other on the same machine.
+                let (host, port) = (name.to_string(), url.port_or_known_default().unwrap_or(0));
+                return Err(UrlRefused::Port { host, port });
+            }
             "https" => {}
-            "http" if self.0.contains(&name) => {}
+            "http" if self.lists(&name) => {}
             "http" => return Err(UrlRefused::Plain { host: name.to_string() }),
             other => return Err(UrlRefused::Scheme { scheme: other.to_owned() }),
         }
@@ -101,7 +167,7 @@ impl AllowedHosts {
         host: &HostName,
         addresses: impl IntoIterator<Item = IpAddr>,
     ) -> Result<(), AddressRefused> {
-        if self.0.contains(host) {
+        if self.lists(host) {
             return Ok(());
         }
         let found = |address: IpAddr| special(address).map(|special| (address, special));
@@ -121,7 +187,36 @@ mod tests {
     use super::*;
 
     fn allowed(hosts: &[&str]) -> AllowedHosts {
-        hosts.iter().map(|host| host.parse::<HostName>().unwrap()).collect()
+        hosts.iter().map(|host| host.parse::<AllowedHost>().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_listed_host_is_asked_at_its_listed_ports_alone() {
+        let hosts = allowed(&["skills.internal", "10.0.0.5:7770", "[::1]:8080"]);
+        let with_base =
+            hosts.clone().for_base(&Url::parse("http://skills.internal:7770/x").unwrap());
+        for (url, is_listed, is_base) in [
+            ("http://skills.internal/", true, true),
+            ("https://skills.internal/", true, true),
+            ("https://skills.internal:443/", true, true),
+            ("http://skills.internal:7770/", false, true),
+            ("https://skills.internal:7770/", false, true),
+            ("http://skills.internal:6379/", false, false),
+            ("https://skills.internal:6379/", false, false),
+            ("http://10.0.0.5:7770/", true, true),
+            ("http://0xA.5:7770/", true, true),
+            ("http://10.0.0.5/", false, false),
+            ("https://10.0.0.5:6379/", false, false),
+            ("http://[::1]:8080/", true, true),
+            ("http://[::1]:8081/", false, false),
+        ] {
+            let parsed = Url::parse(url).unwrap();
+            assert_eq!(hosts.check_url(&parsed).is_ok(), is_listed, "{url}");
+            assert_eq!(with_base.check_url(&parsed).is_ok(), is_base, "{url}");
+        }
+        for text in ["a:", "a:0", "a:x", "a:65536", "[::1]:", "a:1:2", ":80", "a/b:80"] {
+            assert!(text.parse::<AllowedHost>().is_err(), "{text}");
+        }
     }
 
     #[test]
@@ -148,7 +243,7 @@ mod tests {
 
     #[test]
     fn only_schemes_of_the_web_are_asked_and_plain_ones_where_they_are_listed() {
-        let hosts = allowed(&["skills.internal", "10.0.0.5"]);
+        let hosts = allowed(&["skills.internal", "10.0.0.5", "10.0.0.5:7770"]);
         for url in [
             "https://skills.example.org/",
             "https://skills.example.org:8443/base",

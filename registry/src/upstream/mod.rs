@@ -99,6 +99,7 @@ impl Upstream {
         patience: Patience,
     ) -> Result<Self, UpstreamError> {
         let url = ask::shown(&base);
+        let allowed = allowed.for_base(&base);
         allowed
             .check_url(&base)
             .map_err(|reason| UpstreamError::Refused { url: url.clone(), reason })?;

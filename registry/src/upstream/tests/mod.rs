@@ -54,7 +54,7 @@ fn impatient() -> Patience {
 }
 
 fn upstream(url: &str, allowed: &[&str]) -> Upstream {
-    let allowed = allowed.iter().map(|host| host.parse::<super::hosts::HostName>().unwrap());
+    let allowed = allowed.iter().map(|host| host.parse::<super::hosts::AllowedHost>().unwrap());
     let lookup = Arc::new(names());
     Upstream::resolving_by(lookup, url.parse().unwrap(), allowed.collect(), impatient()).unwrap()
 }

@@ -72,6 +72,8 @@ async fn a_redirect_is_checked_like_the_first_url() {
         format!("http://[::1]:{port}/"),
         format!("http://[::ffff:127.0.0.1]:{port}/"),
         format!("http://inner.test:{port}/"),
+        // Another service of the machine that is listed.
+        format!("http://a.test:{port}/"),
         format!("https://inner.test:{port}/"),
         format!("http://ana:secret@a.test:{port}/"),
         "http://169.254.169.254/latest/meta-data/".to_owned(),
@@ -92,7 +94,7 @@ async fn a_redirect_is_checked_like_the_first_url() {
     assert_eq!(inner.asked().len(), 0);
     // Listed, it is followed.
     let server = Server::start(vec![Answer::redirect(302, &inner.url("inner.test"))]).await;
-    let listed = upstream(&server.url("a.test"), &["a.test", "inner.test"]);
+    let listed = upstream(&server.url("a.test"), &["a.test", &format!("inner.test:{port}")]);
     assert_eq!(fetch(&listed, Bound::DOCUMENT).await, Ok("secret".into()));
     // To whomever it goes, it goes without credentials: there are none.
     for head in [server.asked(), inner.asked()].concat() {
