@@ -18,6 +18,7 @@ pub mod named_tests;
 pub mod postgres;
 mod registry;
 mod relay;
+pub mod s3;
 mod skips;
 
 pub use binaries::binary;
@@ -45,6 +46,13 @@ impl TestContext {
     pub fn new() -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let registry = Registry::start(&directory.path().join("registry"));
+        Self { directory, registry }
+    }
+
+    /// Starts a registry that keeps what it keeps where `environment` says.
+    pub fn over(environment: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let registry = Registry::start_over(&directory.path().join("registry"), environment);
         Self { directory, registry }
     }
 

@@ -13,6 +13,8 @@ pub struct Registry {
     address: String,
     /// Further arguments of `serve`.
     arguments: Vec<String>,
+    /// What every command of it finds in its environment.
+    environment: Vec<(String, String)>,
     process: Option<Child>,
 }
 
@@ -24,10 +26,24 @@ impl Registry {
 
     /// As [`Registry::start`], with further arguments of `serve`.
     pub fn start_with(data: &Path, arguments: &[&str]) -> Self {
+        Self::starting(data, arguments, &[])
+    }
+
+    /// Starts one that keeps what it keeps where `environment` says, as do all commands on it.
+    pub fn start_over(data: &Path, environment: &[(&str, &str)]) -> Self {
+        Self::starting(data, &[], environment)
+    }
+
+    fn starting(data: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        let owned = |text: &str| text.to_owned();
         let mut registry = Self {
             data: data.to_owned(),
             address: "127.0.0.1:0".to_owned(),
-            arguments: arguments.iter().map(|text| (*text).to_owned()).collect(),
+            arguments: arguments.iter().copied().map(owned).collect(),
+            environment: environment
+                .iter()
+                .map(|(name, value)| (owned(name), owned(value)))
+                .collect(),
             process: None,
         };
         registry.resume();
@@ -59,6 +75,7 @@ impl Registry {
             .args(["serve", "--listen", &self.address, "--data"])
             .arg(&self.data)
             .args(&self.arguments)
+            .envs(self.environment.iter().cloned())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -95,6 +112,7 @@ impl Registry {
             .args(arguments)
             .arg("--data")
             .arg(&self.data)
+            .envs(self.environment.iter().cloned())
             .output()
             .expect("the registry's command runs");
         let told = String::from_utf8_lossy(&output.stderr);

@@ -21,6 +21,7 @@ mod publishing;
 mod refused;
 #[cfg(unix)]
 mod runs_nothing;
+mod services;
 mod shared;
 mod swapped;
 mod takeover;
