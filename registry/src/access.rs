@@ -101,6 +101,18 @@ pub const TABLE: &[Row] = &[
 ];
 
 impl Row {
+    /// Whether it answers with what may be in memory, and asks who calls before it asks for anything
+    /// else: there one whose token could not be asked about is served what is anybody's.
+    pub fn reads_memory(&self) -> bool {
+        let paths = [
+            "/v1/skills/{scope}/{name}",
+            "/v1/manifests/{address}",
+            "/v1/archives/{digest}",
+            "/v1/blobs/{address}",
+        ];
+        self.need == Need::Read && paths.contains(&self.path)
+    }
+
     /// Whether a request for it changes something.
     pub fn changes(&self) -> bool {
         let reads = matches!(self.need, Need::Nothing | Need::Read);

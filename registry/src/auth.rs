@@ -57,20 +57,35 @@ pub enum Caller {
     Anonymous,
     /// With a valid one.
     Account(Arc<Credential>),
+    /// With one that could not be asked about, since the database does not answer: whoever it is reads
+    /// what is in memory and anybody's, and is told nothing of all else, not even that it is absent.
+    Unchecked,
 }
 
 impl Caller {
     /// The token and its account, if there is one.
     pub fn credential(&self) -> Option<&Credential> {
         match self {
-            Self::Anonymous => None,
+            Self::Anonymous | Self::Unchecked => None,
             Self::Account(credential) => Some(credential),
         }
     }
 
     /// The token and its account, or the refusal for want of one.
     pub fn account(&self) -> Answer<&Credential> {
-        self.credential().ok_or_else(|| Refusal::unauthorized(NO_TOKEN))
+        self.known()?.credential().ok_or_else(|| Refusal::unauthorized(NO_TOKEN))
+    }
+
+    /// The caller, where it is known who that is.
+    pub fn known(&self) -> Answer<&Self> {
+        match self {
+            Self::Unchecked => {
+                let detail = "the registry's database does not answer, and is needed to tell what \
+                              this token may read; try again";
+                Err(Refusal::unavailable(detail, 2))
+            }
+            known => Ok(known),
+        }
     }
 
     /// Whether it may read the private skills of the scope of `name`, if there are any.

@@ -78,6 +78,7 @@ impl Contents {
         if let Some(located) = self.public.get(&(kind, *address)) {
             return Ok(Some(located));
         }
+        caller.known()?;
         let row: Option<(String, i64, Truth, Truth)> = sqlx::query_as(query(kind, address))
             .bind(address.hex())
             .bind(caller.reader())

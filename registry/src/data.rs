@@ -17,6 +17,10 @@ use crate::words;
 const DATABASE: &str = "registry.db";
 /// The file that says that the database is on a server: its log's keys go with that one alone.
 const SERVER: &str = "database-server";
+/// The file that says where the objects are: the database names them, and the log's tiles lie there.
+const BLOBS: &str = "blob-store";
+/// How objects that are files are told, and noted.
+const OBJECTS: &str = "the directory `objects` in it";
 /// How the database in the directory is told.
 const FILE: &str = "the database in it";
 
@@ -58,6 +62,18 @@ pub enum DataError {
         /// The one that was asked for.
         asked: String,
     },
+    /// The directory's registry has its objects elsewhere.
+    #[error(
+        "the registry in `{}` has its objects in {found}, and {asked} is asked for: {}; where the objects themselves were moved, remove the file `blob-store` in the directory first", .path.display(), stored_in(found)
+    )]
+    Stored {
+        /// The directory.
+        path: PathBuf,
+        /// Where they are.
+        found: String,
+        /// Where they were said to be.
+        asked: String,
+    },
     /// A bucket.
     #[error(transparent)]
     Bucket(BlobsError),
@@ -89,6 +105,14 @@ fn instead(found: &str) -> &'static str {
     } else {
         "give that one with `--database`, or another directory; where the database itself was moved, \
          remove the file `database-server` in the directory first"
+    }
+}
+
+fn stored_in(found: &str) -> &'static str {
+    if found == OBJECTS {
+        "leave `--blobs` out, or give another directory"
+    } else {
+        "give that one with `--blobs`, or another directory"
     }
 }
 
@@ -134,6 +158,21 @@ impl Places {
         }
         let path = root.join("objects");
         Blobs::local(&path).map_err(|source| DataError::Blobs { path, source })
+    }
+
+    /// Where the objects are, as it is noted; refused where that is not where they were.
+    fn stores(&self) -> Result<String, DataError> {
+        let asked = match &self.blobs {
+            None => OBJECTS.to_owned(),
+            Some(url) => Blobs::told(url, |name| env::var(name).ok()).map_err(DataError::Bucket)?,
+        };
+        match fs::read_to_string(self.root.join(BLOBS)) {
+            Ok(found) if !["", asked.as_str()].contains(&found.trim()) => {
+                let (path, found) = (self.root.clone(), found.trim().to_owned());
+                Err(DataError::Stored { path, found, asked })
+            }
+            _ => Ok(asked),
+        }
     }
 
     /// Where the database is; refused where the directory goes with another.
@@ -189,6 +228,8 @@ pub struct Data {
     /// Archives, manifests and files by their digests.
     pub blobs: Blobs,
     root: PathBuf,
+    /// Where the blobs are, as it is noted.
+    stores: String,
 }
 
 impl Data {
@@ -197,6 +238,7 @@ impl Data {
         let places = places.into();
         let root = places.root.as_path();
         let failed = |source| DataError::Io { path: root.to_owned(), source };
+        let stores = places.stores()?;
         create_private(root).map_err(failed)?;
         let objects = places.blobs.is_none().then_some("objects");
         for beneath in ["tmp", "log"].into_iter().chain(objects) {
@@ -218,7 +260,7 @@ impl Data {
         log::complete(&database).await?;
         words::complete(&database).await.map_err(DataError::Words)?;
         drop(migrating);
-        Ok(Self { database, blobs, root })
+        Ok(Self { database, blobs, root, stores })
     }
 
     /// Opens a directory that is there.
@@ -268,6 +310,13 @@ impl Data {
     /// Where the blobs lie that are files.
     pub fn objects(&self) -> Option<PathBuf> {
         self.blobs.are_files().then(|| self.root.join("objects"))
+    }
+
+    /// Notes where the blobs are, so that no other place is taken for it by a slip; called once they
+    /// are known to be those of the registry. To move them on purpose is to remove the note first.
+    pub fn note_blobs(&self) -> io::Result<()> {
+        let path = self.root.join(BLOBS);
+        if path.exists() { Ok(()) } else { fs::write(path, format!("{}\n", self.stores)) }
     }
 
     /// Where the keys of the log and its newest checkpoint lie.

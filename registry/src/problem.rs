@@ -255,6 +255,10 @@ impl From<sqlx::Error> for Refusal {
             // Nothing is called so: a file would have looked for it, and found nothing.
             return Self::not_found();
         }
+        if is_away(&error) {
+            let detail = "the registry's database does not answer; try again";
+            return Self::unavailable(detail, 2).caused_by(&error);
+        }
         if is_busy(&error) {
             let detail = "the registry's database is busy; try again";
             return Self::unavailable(detail, 2).caused_by(&error);
@@ -268,17 +272,26 @@ fn is_no_text(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(sqlx::error::DatabaseError::code).as_deref() == Some("22021")
 }
 
-/// `SQLITE_BUSY` and its kin, a full disk, a pool without a free connection, and a server that is
-/// away, starting, stopping or out of something: all of them pass.
+/// Whether the server of the database is away, starting or stopping, or has no connection to give.
+fn is_away(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) | sqlx::Error::Tls(_) => true,
+        sqlx::Error::Database(error) => error.code().is_some_and(|code| {
+            code.len() == 5 && (code.starts_with("08") || code.starts_with("57P"))
+        }),
+        _ => false,
+    }
+}
+
+/// `SQLITE_BUSY` and its kin, a full disk, and a server that is out of something: all of them pass.
 fn is_busy(error: &sqlx::Error) -> bool {
     const BUSY: i32 = 5;
     const LOCKED: i32 = 6;
     const FULL: i32 = 13;
-    // Connections, resources, what the operator or the system does; a transaction that is to be begun
-    // again, a server that only reads for now, and waits that took too long.
-    const PASSING: [&str; 9] = ["08", "53", "57P", "58", "40", "25006", "25P03", "55P03", "57014"];
+    // Resources, what the system does; a transaction that is to be begun again, a server that only
+    // reads for now, and waits that took too long.
+    const PASSING: [&str; 7] = ["53", "58", "40", "25006", "25P03", "55P03", "57014"];
     match error {
-        sqlx::Error::PoolTimedOut | sqlx::Error::Io(_) | sqlx::Error::Tls(_) => true,
         sqlx::Error::Database(error) => error.code().is_some_and(|code| {
             // A server's are five characters, a file's fewer digits.
             if code.len() == 5 {

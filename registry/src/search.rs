@@ -18,6 +18,10 @@ const MAX_WORDS: usize = 16;
 /// Most skills in one answer.
 pub const MAX_LIMIT: u32 = 100;
 
+/// Whether a version `c` is one that the newest checkpoint covers: what is committed and not yet in the
+/// log is shown nowhere.
+const COVERED: &str = "c.yank_reason IS NULL AND c.log_index < (SELECT covered FROM log_state)";
+
 /// Finds the skills that hold every word of `text`, or a word that starts with it, best first; all
 /// of them by name where `text` is empty. Those that the caller may not read are not counted.
 ///
@@ -107,12 +111,22 @@ fn queries(words: usize) -> (AssertSqlSafe<String>, AssertSqlSafe<String>) {
         "JOIN scopes s ON s.id = k.scope_id {found}
          WHERE (s.private = FALSE OR EXISTS (SELECT 1 FROM scope_members m
            WHERE m.scope_id = s.id AND m.account_id = ${reader}))
-         AND k.current_version IS NOT NULL"
+         AND k.current_version IS NOT NULL
+         AND (NOT EXISTS (SELECT 1 FROM log_touched t WHERE t.skill_id = k.id)
+           OR EXISTS (SELECT 1 FROM versions c WHERE c.skill_id = k.id AND {COVERED}))"
     );
     let count = format!("SELECT count(*) FROM skills k {readable}");
     let page = format!(
         "SELECT s.name, k.name, v.version, v.description, v.capabilities FROM skills k
-         JOIN versions v ON v.skill_id = k.id AND v.version = k.current_version
+         JOIN versions v ON v.skill_id = k.id AND v.version = CASE
+           WHEN NOT EXISTS (SELECT 1 FROM log_touched t WHERE t.skill_id = k.id)
+           THEN k.current_version
+           ELSE coalesce(
+             (SELECT c.version FROM versions c
+              WHERE c.skill_id = k.id AND c.version = k.current_version AND {COVERED}),
+             (SELECT c.version FROM versions c WHERE c.skill_id = k.id AND {COVERED}
+              ORDER BY c.id DESC LIMIT 1))
+           END
          {readable} ORDER BY {order} LIMIT ${limit} OFFSET ${offset}"
     );
     (AssertSqlSafe(count), AssertSqlSafe(page))

@@ -178,6 +178,7 @@ impl Registry {
             options.at_step.clone(),
         )
         .await?;
+        data.note_blobs().map_err(LogError::Unnoted)?;
         if let Some(mirror) = &mirror {
             mirror.beside(log.origin());
         }

@@ -59,6 +59,19 @@ impl Blobs {
         Ok(Self { place: Place::Files(Arc::new(store)) })
     }
 
+    /// How a bucket is told and noted: what it is called, and of which service where that is said.
+    pub fn told(
+        url: &Url,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<String, BlobsError> {
+        let address = BucketAddress::read(url, variable)?;
+        let at = address.endpoint.as_ref().map(|endpoint| endpoint.origin().ascii_serialization());
+        Ok(match at {
+            Some(at) => format!("`{address}` at `{at}`"),
+            None => format!("`{address}`"),
+        })
+    }
+
     /// Objects in a bucket, such as `s3://BUCKET/PREFIX`; a put that returns is as safe as the
     /// service makes it. Asks nothing of the service: [`Blobs::probe`] does.
     ///

@@ -96,6 +96,11 @@ enum Failure {
     /// The registry that is to be mirrored.
     #[error("{0}")]
     Mirror(String),
+    /// Another server writes what this one has served.
+    #[error(
+        "another server has taken over this registry, and one alone serves it: where the other is the one that is meant, leave this one stopped; else stop the other, and start this one again"
+    )]
+    Overtaken,
     /// What was asked for could not be written to stdout.
     #[error("cannot write to stdout: {0}")]
     Stdout(#[source] std::io::Error),
@@ -133,9 +138,13 @@ impl Failure {
     fn code(&self) -> &'static str {
         match self {
             Self::Data(DataError::Served { .. })
-            | Self::Log(LogError::Lease(LeaseError::Held { .. })) => "already_served",
+            | Self::Overtaken
+            | Self::Log(LogError::Lease(LeaseError::Held { .. }) | LogError::Overtaken(_)) => {
+                "already_served"
+            }
             Self::Data(DataError::Missing(_) | DataError::Empty(_)) => "no_registry",
             Self::Data(DataError::Elsewhere { .. }) => "other_database",
+            Self::Data(DataError::Stored { .. }) => "other_blobs",
             Self::Data(_) => "data_unusable",
             Self::Mirror(_) => "mirror_refused",
             Self::Account(AccountError::Name(_)) => "invalid_name",

@@ -13,6 +13,11 @@ use super::Failure;
 pub(super) fn start_log() {
     let filter = EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| EnvFilter::new("warn,skillpkg_registry=info"));
+    // What the driver says of a file of passwords repeats the line that it cannot read.
+    let filter = match "sqlx_postgres::options::pgpass=off".parse() {
+        Ok(silent) => filter.add_directive(silent),
+        Err(_) => filter,
+    };
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
@@ -26,6 +31,36 @@ pub(super) fn start_log() {
 pub(super) fn line(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(Failure::Stdout)
+}
+
+/// One line that is never shown again. Where stdout is thrown away, as it is where whoever started
+/// this has closed it, it is not written, and that is a failure.
+pub(super) fn secret(text: &str) -> Result<(), Failure> {
+    if is_thrown_away() {
+        let reason = io::Error::other("it is closed, or thrown away");
+        return Err(Failure::Stdout(reason));
+    }
+    line(text)
+}
+
+/// Whether stdout is the device that keeps nothing: what is closed when a program begins is opened as
+/// that by its runtime, lest a file takes its place.
+#[cfg(unix)]
+fn is_thrown_away() -> bool {
+    use std::os::fd::AsFd as _;
+    use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+    let stdout = io::stdout().as_fd().try_clone_to_owned().map(std::fs::File::from);
+    match (stdout.and_then(|stdout| stdout.metadata()), std::fs::metadata("/dev/null")) {
+        (Ok(stdout), Ok(null)) => {
+            stdout.file_type().is_char_device() && stdout.rdev() == null.rdev()
+        }
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_thrown_away() -> bool {
+    false
 }
 
 /// One document of data.

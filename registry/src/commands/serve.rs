@@ -4,6 +4,7 @@ use std::future::{Future, pending};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use ipnet::IpNet;
@@ -15,6 +16,7 @@ use skillpkg_registry::rates;
 use skillpkg_registry::routes;
 use skillpkg_registry::server::{self, Limits};
 use skillpkg_registry::state::{Options, Registry};
+use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::mirror::MirrorArguments;
@@ -86,12 +88,15 @@ impl Serve {
         };
         // Asked for first: a signal that comes while the registry opens is not lost.
         let stop = stop_signal().map_err(failed("waiting for signals"))?;
+        // Before anything is made: an address in use leaves nothing behind.
+        let (listener, address) = listen(self.listen).await?;
+        let watching = match self.metrics_listen {
+            Some(address) => Some(listen(address).await?),
+            None => None,
+        };
         let data = Data::open_or_create(self.directory.places()).await?;
         let claim = data.claim()?;
         data.blobs.probe().await.map_err(DataError::Bucket)?;
-        let listening = format!("listening on {}", self.listen);
-        let listener = server::listen(self.listen).await.map_err(failed(&listening))?;
-        let address = listener.local_addr().map_err(failed(&listening))?;
         let options = Options {
             new_names_per_hour: self.new_names_per_hour,
             confusable_names: self.confusable_names,
@@ -103,17 +108,14 @@ impl Serve {
         let mirror = self.mirror.open(&data).await?;
         let registry = Registry::open_mirroring(data, options, mirror).await?;
         let (router, _) = routes::router(&registry);
-        // Where nobody reads it, the registry is there all the same.
-        if let Err(failure) = output::line(&format!("listening on http://{address}")) {
-            output::tell(&format!("{listening}; {failure}"));
-        }
+        announce(&format!("listening on http://{address}"));
         let limits = Limits {
             connections_per_address: self.connections_per_address,
             open: registry.metrics.connections.clone(),
             proxies: self.trusted_proxies.clone(),
             ..Limits::default()
         };
-        let watched = self.serve_metrics(&registry).await?;
+        let watched = watching.map(|watching| serve_metrics(&registry, watching));
         let attended = registry.clone();
         let attendance = tokio::spawn(async move {
             let mirroring = async {
@@ -124,7 +126,14 @@ impl Serve {
             };
             tokio::join!(attendance::attend(&attended), mirroring);
         });
-        server::serve(listener, router, stop, limits).await;
+        let overtaken = AtomicBool::new(false);
+        let ends = async {
+            tokio::select! {
+                () = stop => {}
+                () = registry.log.overtaken() => overtaken.store(true, Ordering::Release),
+            }
+        };
+        server::serve(listener, router, ends, limits).await;
         attendance.abort();
         if let Some(watched) = watched {
             watched.abort();
@@ -132,24 +141,7 @@ impl Serve {
         attendance::note(&registry).await;
         registry.close().await;
         drop(claim);
-        Ok(ExitCode::SUCCESS)
-    }
-}
-
-impl Serve {
-    /// Serves the metrics where that is asked for; the second line on stdout says where.
-    async fn serve_metrics(&self, registry: &Registry) -> Result<Option<JoinHandle<()>>, Failure> {
-        let Some(address) = self.metrics_listen else { return Ok(None) };
-        let failed = |source| Failure::Io { doing: format!("listening on {address}"), source };
-        let listener = server::listen(address).await.map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        let line = format!("metrics on http://{address}/metrics");
-        if let Err(failure) = output::line(&line) {
-            output::tell(&format!("{line}; {failure}"));
-        }
-        let serving =
-            server::serve(listener, routes::metrics(registry), pending(), Limits::default());
-        Ok(Some(tokio::spawn(serving)))
+        if overtaken.into_inner() { Err(Failure::Overtaken) } else { Ok(ExitCode::SUCCESS) }
     }
 
     fn rates(&self) -> rates::Limits {
@@ -160,6 +152,31 @@ impl Serve {
         let (writes, requests) = (self.writes_per_minute, self.requests_per_minute);
         rates::Limits { writes, requests, proxies, ..rates::Limits::default() }
     }
+}
+
+/// Opens an address to listen on; answers with the one that it is.
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Failure> {
+    let failed = |source| Failure::Io { doing: format!("listening on {address}"), source };
+    let listener = server::listen(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
+/// Says something on stdout. Where nobody reads it, it is so all the same.
+fn announce(line: &str) {
+    if let Err(failure) = output::line(line) {
+        output::tell(&format!("{line}; {failure}"));
+    }
+}
+
+/// Serves the metrics alone; the second line on stdout says where.
+fn serve_metrics(
+    registry: &Registry,
+    (listener, address): (TcpListener, SocketAddr),
+) -> JoinHandle<()> {
+    announce(&format!("metrics on http://{address}/metrics"));
+    let serving = server::serve(listener, routes::metrics(registry), pending(), Limits::default());
+    tokio::spawn(serving)
 }
 
 /// Reads an address or a network.

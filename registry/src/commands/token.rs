@@ -71,8 +71,11 @@ impl Token {
                 let expires = days.map(clock::in_days);
                 let minting = Minting { label, grants, expires: expires.as_deref() };
                 let minted = tokens::mint_for(&data.database, user, &minting).await?;
-                let shown =
-                    if format.json { output::json(&minted) } else { output::line(&minted.secret) };
+                let shown = if format.json {
+                    output::secret(&serde_json::to_string(&minted).unwrap_or_default())
+                } else {
+                    output::secret(&minted.secret)
+                };
                 shown.map_err(|failure| {
                     let id = &minted.token.id;
                     let revoke = format!("`skillpkg-registry token revoke {id}` takes it back");
@@ -85,8 +88,13 @@ impl Token {
                 if format.json {
                     output::json(&serde_json::json!({"tokens": tokens}))?;
                 } else {
+                    let now = clock::now();
                     for token in tokens {
-                        let end = token.expires.as_deref().unwrap_or("no end");
+                        let end = match token.expires.as_deref() {
+                            None => "no end".to_owned(),
+                            Some(end) if end <= now.as_str() => format!("ended {end}"),
+                            Some(end) => end.to_owned(),
+                        };
                         let used = token.last_used.as_deref().unwrap_or("never used");
                         let grants = token.grants.join(" ");
                         output::line(&format!(

@@ -45,9 +45,10 @@ impl User {
                 }
                 let token = accounts::add(&data.database, name).await?;
                 let shown = if format.json {
-                    output::json(&serde_json::json!({"account": name, "token": token}))
+                    let answer = serde_json::json!({"account": name, "token": token});
+                    output::secret(&answer.to_string())
                 } else {
-                    output::line(&token)
+                    output::secret(&token)
                 };
                 shown.map_err(|failure| {
                     let another = format!(

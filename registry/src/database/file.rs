@@ -1,7 +1,10 @@
 //! `SQLite` in a file, written by one connection at a time.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -10,9 +13,20 @@ use sqlx::{AnyPool, Executor as _};
 
 use super::{DatabaseError, READERS, Write, schema};
 
+/// The connections of one process.
+pub(super) struct Opened {
+    pub(super) writer: AnyPool,
+    pub(super) readers: AnyPool,
+    /// The directory, where connections are made by way of its descriptor.
+    pub(super) directory: Option<Arc<File>>,
+}
+
 /// Opens the pools of the writer and of the readers, and makes the file where there is none.
-pub(super) async fn open(path: &Path) -> Result<(AnyPool, AnyPool), DatabaseError> {
+pub(super) async fn open(path: &Path) -> Result<Opened, DatabaseError> {
     let place = path.display().to_string();
+    let (path, directory) =
+        as_text(path).map_err(|source| DatabaseError::Path { place: place.clone(), source })?;
+    let path = path.as_path();
     let failed = |source| DatabaseError::Open { place: place.clone(), source };
     // A statement waits five seconds for another process's write, and foreign keys hold: the
     // driver's own choice.
@@ -36,7 +50,31 @@ pub(super) async fn open(path: &Path) -> Result<(AnyPool, AnyPool), DatabaseErro
         .connect_with(options(path, "ro").map_err(failed)?)
         .await
         .map_err(failed)?;
-    Ok((writer, readers))
+    Ok(Opened { writer, readers, directory })
+}
+
+/// The path as a text, which the driver takes alone. Where it is none, the way leads over a descriptor
+/// of the directory, as long as that is open: the engine itself follows it to the path that it is.
+#[cfg(target_os = "linux")]
+fn as_text(path: &Path) -> io::Result<(PathBuf, Option<Arc<File>>)> {
+    use std::os::fd::AsRawFd as _;
+    let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+        return Ok((path.to_owned(), None));
+    };
+    if path.to_str().is_some() {
+        return Ok((path.to_owned(), None));
+    }
+    let directory = File::open(directory)?;
+    let path = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name);
+    Ok((path, Some(Arc::new(directory))))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn as_text(path: &Path) -> io::Result<(PathBuf, Option<Arc<File>>)> {
+    if path.to_str().is_some() {
+        return Ok((path.to_owned(), None));
+    }
+    Err(io::Error::other("its path is no text, and a database is opened by one alone here"))
 }
 
 pub(super) async fn write(writer: &AnyPool) -> Result<Write, sqlx::Error> {

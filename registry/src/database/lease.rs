@@ -1,11 +1,13 @@
 //! Who takes what is pending into the log of a database that several processes can reach.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use sqlx::{AnyConnection, Connection as _};
 use tokio::sync::Mutex;
 
-use super::{Database, DatabaseError, Server};
+use super::{Database, DatabaseError, Server, Write};
 
 /// The lock of whoever writes the log.
 const LOG: i64 = 0x736b_696c_0002;
@@ -40,30 +42,72 @@ pub struct Lease {
     server: Server,
     // No connection is `Sync`, and whoever holds this is shared.
     connection: Mutex<Option<AnyConnection>>,
+    holder: Holder,
+}
+
+/// Which connection has a process's lease, for those of its transactions that need to know.
+#[derive(Debug, Clone, Default)]
+pub struct Holder(Arc<AtomicI64>);
+
+/// Whose a lease is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// This process's.
+    Ours,
+    /// Another's.
+    Anothers,
+    /// Nobody's: this process has lost it, and has not taken it again.
+    Nobodys,
+}
+
+impl Holder {
+    /// Whose the lease is, as a transaction sees it.
+    pub async fn stands(&self, write: &mut Write) -> Result<Standing, sqlx::Error> {
+        let holder: Option<i64> = sqlx::query_scalar(
+            "SELECT CAST(l.pid AS BIGINT) FROM pg_locks l
+             JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
+             WHERE l.locktype = 'advisory' AND l.granted
+             AND (CAST(l.classid AS BIGINT) << 32) + CAST(l.objid AS BIGINT) = $1 LIMIT 1",
+        )
+        .bind(LOG)
+        .fetch_optional(&mut **write)
+        .await?;
+        Ok(match holder {
+            Some(holder) if holder == self.0.load(Ordering::Acquire) => Standing::Ours,
+            Some(_) => Standing::Anothers,
+            None => Standing::Nobodys,
+        })
+    }
 }
 
 impl Database {
     /// Takes the lease of a server's database; a file's is the claim on its data directory.
     pub async fn lease(&self) -> Result<Option<Lease>, LeaseError> {
         let Some(server) = self.server() else { return Ok(None) };
-        let mut lease = Lease { server: server.clone(), connection: Mutex::default() };
+        let (connection, holder) = (Mutex::default(), Holder::default());
+        let mut lease = Lease { server: server.clone(), connection, holder };
         lease.take().await?;
         Ok(Some(lease))
     }
 }
 
 impl Lease {
-    /// Whether it was held without a break since the last question. Where it was not, it is taken
-    /// again: another may have written the log meanwhile.
-    pub async fn is_unbroken(&mut self) -> Result<bool, LeaseError> {
+    /// Makes sure that it is held. Where it was lost it is taken again: another may have had it, and
+    /// written the log meanwhile.
+    pub async fn hold(&mut self) -> Result<(), LeaseError> {
         if let Some(connection) = self.connection.get_mut()
-            && connection.ping().await.is_ok()
+            // A server that is stopped says nothing at all.
+            && let Ok(Ok(())) = tokio::time::timeout(PATIENCE, connection.ping()).await
         {
-            return Ok(true);
+            return Ok(());
         }
         *self.connection.get_mut() = None;
-        self.take().await?;
-        Ok(false)
+        self.take().await
+    }
+
+    /// Which connection has it.
+    pub fn holder(&self) -> Holder {
+        self.holder.clone()
     }
 
     /// Lets it go; the next question takes it again.
@@ -86,6 +130,11 @@ impl Lease {
                 .await
                 .map_err(failed)?;
             if taken {
+                let process: i64 = sqlx::query_scalar("SELECT CAST(pg_backend_pid() AS BIGINT)")
+                    .fetch_one(&mut connection)
+                    .await
+                    .map_err(failed)?;
+                self.holder.0.store(process, Ordering::Release);
                 *self.connection.get_mut() = Some(connection);
                 return Ok(());
             }

@@ -5,13 +5,17 @@
 
 mod file;
 mod lease;
+mod pgpass;
 mod schema;
 mod server;
 mod values;
 
+use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use lease::{Lease, LeaseError};
+pub use lease::{Holder, Lease, LeaseError, Standing};
 pub use server::{Server, ServerError};
 use sqlx::migrate::MigrateError;
 use sqlx::{Any, AnyConnection, AnyPool, Connection as _, Transaction};
@@ -44,12 +48,20 @@ pub enum DatabaseError {
         source: MigrateError,
     },
     /// Not opened.
-    #[error("`{place}` could not be opened: {source}{}", server::advice(source))]
+    #[error("`{place}` could not be opened: {}{}", server::reason(source), server::advice(source))]
     Open {
         /// The file, or the server and the database.
         place: String,
         /// Why.
         source: sqlx::Error,
+    },
+    /// A path that leads nowhere, or is no text where it has to be one.
+    #[error("`{place}` could not be opened: {source}")]
+    Path {
+        /// The file.
+        place: String,
+        /// Why.
+        source: std::io::Error,
     },
     /// A server that does not answer.
     #[error(
@@ -104,8 +116,20 @@ pub struct Database {
 
 #[derive(Debug, Clone)]
 enum Engine {
-    File,
-    Server(Server),
+    /// Kept open where the path to it leads over the descriptor.
+    File {
+        _directory: Option<Arc<File>>,
+    },
+    Server(Box<Away>),
+}
+
+/// A server, and what is known of whether it answers.
+#[derive(Debug, Clone)]
+struct Away {
+    server: Server,
+    silent: Arc<AtomicBool>,
+    /// Connections that are hardly waited for: for as long as it does not answer.
+    impatient: AnyPool,
 }
 
 /// Whether a connection that is given back may be used again: not where a transaction is thought to
@@ -128,34 +152,66 @@ impl Database {
         sqlx::any::install_default_drivers();
         match place {
             Place::File(path) => {
-                let (writer, readers) = file::open(path).await?;
-                Ok(Self { readers, writer, engine: Engine::File })
+                let file::Opened { writer, readers, directory } = file::open(path).await?;
+                Ok(Self { readers, writer, engine: Engine::File { _directory: directory } })
             }
             Place::Server(server) => {
-                let (writer, readers) = server.open().await?;
-                Ok(Self { readers, writer, engine: Engine::Server(server.clone()) })
+                let server::Opened { writer, readers, impatient } = server.open().await?;
+                let (server, silent) = (server.clone(), Arc::default());
+                let away = Box::new(Away { server, silent, impatient });
+                Ok(Self { readers, writer, engine: Engine::Server(away) })
             }
         }
     }
 
     /// Where queries that change nothing run. A transaction of it sees one moment.
+    ///
+    /// Of a server that is known not to answer, a connection is waited for a moment alone.
     pub fn readers(&self) -> &AnyPool {
-        &self.readers
+        match &self.engine {
+            Engine::Server(away) if away.silent.load(Ordering::Acquire) => &away.impatient,
+            _ => &self.readers,
+        }
+    }
+
+    /// Notes whether the server answers, and tells the operator where that is news.
+    pub(crate) fn note_away(&self, is_away: bool) {
+        let Engine::Server(away) = &self.engine else { return };
+        if away.silent.swap(is_away, Ordering::AcqRel) == is_away {
+            return;
+        }
+        let database = &away.server;
+        if is_away {
+            tracing::error!(%database, "the database does not answer; what is in memory is served");
+        } else {
+            tracing::info!(%database, "the database answers again");
+        }
+    }
+
+    /// Refuses at once to wait for a server that is known not to answer.
+    fn answers(&self) -> Result<(), sqlx::Error> {
+        match &self.engine {
+            Engine::Server(away) if away.silent.load(Ordering::Acquire) => {
+                Err(sqlx::Error::PoolTimedOut)
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The server that it is on; [`None`] where it is a file.
     pub fn server(&self) -> Option<&Server> {
         match &self.engine {
-            Engine::File => None,
-            Engine::Server(server) => Some(server),
+            Engine::File { .. } => None,
+            Engine::Server(away) => Some(&away.server),
         }
     }
 
     /// Begins a transaction that holds the write lock from its start, so that what it reads is what
     /// it writes against.
     pub async fn write(&self) -> Result<Write, sqlx::Error> {
+        self.answers()?;
         match &self.engine {
-            Engine::File => file::write(&self.writer).await,
+            Engine::File { .. } => file::write(&self.writer).await,
             Engine::Server(_) => server::write(&self.writer).await,
         }
     }
@@ -166,8 +222,9 @@ impl Database {
     /// On a server it is as any other. A file's registry ends in the crash that loses a commit;
     /// a server may crash alone, and the registry would answer for what is gone.
     pub async fn write_behind(&self) -> Result<Write, sqlx::Error> {
+        self.answers()?;
         match &self.engine {
-            Engine::File => file::write_behind(&self.writer).await,
+            Engine::File { .. } => file::write_behind(&self.writer).await,
             Engine::Server(_) => server::write(&self.writer).await,
         }
     }
@@ -176,5 +233,8 @@ impl Database {
     pub async fn close(&self) {
         self.readers.close().await;
         self.writer.close().await;
+        if let Engine::Server(away) = &self.engine {
+            away.impatient.close().await;
+        }
     }
 }

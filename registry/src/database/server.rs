@@ -1,5 +1,6 @@
 //! A `PostgreSQL` server, on which whoever writes holds one lock.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -10,11 +11,13 @@ use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
 use sqlx::{AnyConnection, AnyPool, ConnectOptions as _, Connection as _, Executor as _};
 use url::Url;
 
-use super::{DatabaseError, READERS, Write, schema};
+use super::{DatabaseError, READERS, Write, pgpass, schema};
 use crate::data::told;
 
 /// How long a connection is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long one is waited for of a server that is known not to answer: one that does again gives it.
+const AT_ONCE: Duration = Duration::from_millis(250);
 /// How long a connection may lie idle and is used without a question.
 const FRESH: Duration = Duration::from_secs(1);
 /// The lock of whoever writes; any number that is no other lock of this program's.
@@ -65,6 +68,14 @@ pub enum ServerError {
         "the URL of the database names none; expected `postgres://USER:PASSWORD@HOST/DATABASE`"
     )]
     NoDatabase,
+}
+
+/// The connections of one process.
+pub(super) struct Opened {
+    pub(super) writer: AnyPool,
+    pub(super) readers: AnyPool,
+    /// As the readers, and hardly waited for.
+    pub(super) impatient: AnyPool,
 }
 
 /// A database of a `PostgreSQL` server.
@@ -119,8 +130,8 @@ impl Server {
         Ok(Self { url })
     }
 
-    /// Opens the pools of the writer and of the readers.
-    pub(super) async fn open(&self) -> Result<(AnyPool, AnyPool), DatabaseError> {
+    /// Opens the pools.
+    pub(super) async fn open(&self) -> Result<Opened, DatabaseError> {
         let place = self.to_string();
         let failed = |source| DatabaseError::Open { place: place.clone(), source };
         let mut first = self.connect().await?;
@@ -134,8 +145,9 @@ impl Server {
         let writer = pool(1, WRITING, Duration::from_secs(30));
         let writer = writer.connect_with(options.clone()).await.map_err(failed)?;
         schema::migrate(&writer, &place, &schema::SERVER).await?;
+        let impatient = pool(READERS, READING, AT_ONCE).connect_lazy_with(options.clone());
         let readers = pool(READERS, READING, PATIENCE).connect_with(options);
-        Ok((writer, readers.await.map_err(failed)?))
+        Ok(Opened { writer, readers: readers.await.map_err(failed)?, impatient })
     }
 
     /// A connection of no pool; what is wrong is told at once.
@@ -218,12 +230,10 @@ pub(super) async fn write(writer: &AnyPool) -> Result<Write, sqlx::Error> {
 }
 
 /// What to do about a database that is not opened.
-pub(super) fn advice(error: &sqlx::Error) -> &'static str {
-    match error {
+pub(super) fn advice(error: &sqlx::Error) -> Cow<'static, str> {
+    let advice = match error {
         sqlx::Error::Database(error) => match error.code().as_deref() {
-            Some("28000" | "28P01") => {
-                "; is the password in the URL, in `PGPASSFILE` or in `~/.pgpass` that of the role?"
-            }
+            Some("28000" | "28P01") => return pgpass::advice().into(),
             Some("3D000") => "; make it first, with `createdb`",
             Some("42501") => {
                 "; the role must own the database, or be granted `CREATE` on its schema"
@@ -237,6 +247,15 @@ pub(super) fn advice(error: &sqlx::Error) -> &'static str {
              `sslmode=` how much is asked of it"
         }
         _ => "",
+    };
+    advice.into()
+}
+
+/// Why, without the line of the server's own source that the driver repeats.
+pub(super) fn reason(error: &sqlx::Error) -> Cow<'_, str> {
+    match error {
+        sqlx::Error::Database(error) => error.message().into(),
+        error => error.to_string().into(),
     }
 }
 

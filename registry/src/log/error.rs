@@ -106,6 +106,9 @@ pub enum LogError {
         /// Why.
         source: std::io::Error,
     },
+    /// It could not be noted where the objects are.
+    #[error("it could not be noted in the data directory where the objects are: {0}")]
+    Unnoted(std::io::Error),
     /// A test ended it here.
     #[error("ended at a step: {0}")]
     Step(std::io::Error),
@@ -115,9 +118,9 @@ pub enum LogError {
     /// Another process writes it, or who does cannot be asked.
     #[error(transparent)]
     Lease(#[from] LeaseError),
-    /// Another process wrote it while the database was out of reach.
+    /// Another server wrote it.
     #[error(
-        "another process has taken the log to {0} leaves while the database was out of reach: start this registry again"
+        "another server has taken over this registry, and its log to {0} leaves: what this one knows is of the past. One server alone serves a registry: where the other is the one that is meant, leave this one stopped; else stop the other, and start this one again"
     )]
     Overtaken(u64),
     /// The blob storage.

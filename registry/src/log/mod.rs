@@ -27,6 +27,7 @@ mod touch;
 mod view;
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use skillpkg_schema::Scope;
@@ -38,6 +39,7 @@ use tokio::sync::{Notify, RwLockReadGuard};
 
 use buckets::Buckets;
 use counters::Counters;
+use progress::Hindrance;
 
 pub use append::{Leaf, append};
 pub use backfill::complete;
@@ -51,7 +53,7 @@ pub use tiles::TileStore;
 pub use touch::touch;
 
 use crate::data::Data;
-use crate::database::Write;
+use crate::database::{Holder, Standing, Write};
 use crate::problem::{Answer, Refusal};
 
 /// Where a registry's own log lies beneath its URL.
@@ -70,6 +72,10 @@ pub struct Log {
     moment: tokio::sync::RwLock<Moment>,
     progress: Arc<Progress>,
     wake: Notify,
+    /// Leaves of the newest checkpoint that this process has signed, or has found.
+    signed: AtomicU64,
+    /// Who has the lease of a database that others can reach.
+    holder: Option<Holder>,
 }
 
 impl Log {
@@ -114,8 +120,9 @@ impl Log {
 
     /// Commits a change and waits until a checkpoint covers it.
     ///
-    /// Refused, and not committed, where the log is known not to be written now. Where that shows only
-    /// after the commit the change stays, and is visible once the log can be written.
+    /// Refused, and not committed, where the log is known not to be written now, or another server
+    /// writes it. Where that shows only after the commit the change stays, is visible once the log can
+    /// be written, and the refusal says so.
     pub async fn commit(&self, mut write: Write) -> Answer<()> {
         self.ready()?;
         let upto = Counters::read(&mut *write).await?.next;
@@ -123,11 +130,41 @@ impl Log {
         self.progress.covers(upto).await
     }
 
-    /// Commits a change and waits for nothing: whoever answers waits for its leaf.
-    pub async fn commit_alone(&self, write: Write) -> Result<(), sqlx::Error> {
+    /// Commits a change and waits for nothing: whoever answers waits for its leaf. Refused, and not
+    /// committed, where another server writes the log.
+    pub async fn commit_alone(&self, mut write: Write) -> Answer<()> {
+        if let Err(refusal) = self.is_ours(&mut write).await {
+            // The sequencer finds out for itself, and says what to do.
+            self.wake.notify_one();
+            return Err(refusal);
+        }
         write.commit().await?;
         self.wake.notify_one();
         Ok(())
+    }
+
+    /// Refuses a change in a registry that another server has taken over: that one would show it,
+    /// whatever this one answers. Under the write lock, which whoever settles has to have.
+    async fn is_ours(&self, write: &mut Write) -> Answer<()> {
+        if Counters::read(&mut **write).await?.covered > self.signed.load(Ordering::Acquire) {
+            return Err(Hindrance::Overtaken.refused());
+        }
+        let Some(holder) = &self.holder else { return Ok(()) };
+        match holder.stands(write).await? {
+            Standing::Ours => Ok(()),
+            Standing::Anothers => Err(Hindrance::Held.refused()),
+            Standing::Nobodys => Err(Hindrance::Database.refused()),
+        }
+    }
+
+    /// Waits until another server has overtaken this one, which then answers for nothing any more.
+    pub async fn overtaken(&self) {
+        self.progress.overtaken().await;
+    }
+
+    /// Refuses to call the registry ready while the log cannot be written, and says why.
+    pub fn written(&self) -> Answer<()> {
+        self.progress.written()
     }
 
     /// The proof that a leaf is in the log, as a tlog-proof whose extra data is the record; waits

@@ -1,6 +1,7 @@
 //! Opening the log: what the last process has left is brought to its end.
 
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, RwLock};
 
 use futures_util::TryStreamExt as _;
@@ -15,6 +16,7 @@ use super::{
     files,
 };
 use crate::data::Data;
+use crate::database::Lease;
 use crate::documents::{self, DocumentCache};
 use crate::state::AtStep;
 
@@ -66,6 +68,8 @@ impl Log {
             tiles,
             directory,
             progress,
+            signed: AtomicU64::new(size),
+            holder: lease.as_ref().map(Lease::holder),
         });
         let covered_edge =
             if covered == size { edge.clone() } else { log.tiles.edge(covered).await? };

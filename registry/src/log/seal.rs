@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::log::{Bucket, Hash, Subject, bucket_of, head_key};
@@ -44,6 +45,9 @@ impl Log {
         let keyring = self.keyring();
         let mut write = self.data.database.write().await?;
         let counters = Counters::read(&mut *write).await?;
+        if counters.covered > self.signed.load(Ordering::Acquire) {
+            return Err(LogError::Overtaken(counters.covered));
+        }
         if counters.sealed > counters.covered {
             let touched = touched(&mut write, stored_index(counters.sealed)).await?;
             let touched = touched.into_iter().map(|name| Touched { name, ready: None }).collect();

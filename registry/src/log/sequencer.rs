@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -13,8 +14,8 @@ use skillpkg_schema::log::{
 };
 
 use super::seal::Batch;
-use super::{Counters, Keyring, Log, LogError, files, stored_index};
-use crate::database::Lease;
+use super::{Counters, Hindrance, Keyring, Log, LogError, files, stored_index};
+use crate::database::{Lease, LeaseError};
 use crate::documents::DocumentCache;
 use crate::skills::publish::Step;
 use crate::state::AtStep;
@@ -69,8 +70,13 @@ impl Sequencer {
             }
             pause = FOLLOWED;
             if let Err(error) = self.attempt().await {
+                let hindrance = Hindrance::of(&error);
+                self.log.progress.fail(hindrance);
+                if hindrance == Hindrance::Overtaken {
+                    tracing::error!(%error, "this server ends");
+                    break;
+                }
                 tracing::warn!(%error, "the log is not written; it is tried again");
-                self.log.progress.fail();
                 pause = AGAIN;
                 // What is new meanwhile waits as well: a disk that is full is not asked at once.
                 tokio::select! {
@@ -87,7 +93,7 @@ impl Sequencer {
 
     /// Takes in all that is pending.
     pub(super) async fn attempt(&mut self) -> Result<(), LogError> {
-        self.hold_lease().await?;
+        self.stay_first().await?;
         self.renew_keyring()?;
         while self.sealed.is_some() || self.is_pending().await? {
             let batch = match self.sealed.take() {
@@ -112,16 +118,22 @@ impl Sequencer {
         Ok(())
     }
 
-    /// Makes sure that nobody else writes the log, and that nobody has.
-    async fn hold_lease(&mut self) -> Result<(), LogError> {
-        let Some(lease) = &mut self.lease else { return Ok(()) };
-        if lease.is_unbroken().await? {
-            return Ok(());
+    /// Makes sure that nobody else writes the log, and that nobody has: not where the lease was lost
+    /// for a while, nor where a second server reaches a file of which it does not know that it is
+    /// served.
+    async fn stay_first(&mut self) -> Result<(), LogError> {
+        if let Some(lease) = &mut self.lease {
+            let held = lease.hold().await;
+            let is_away = matches!(held, Err(LeaseError::Unreachable(_)));
+            self.log.data.database.note_away(is_away);
+            held?;
         }
         // Whatever this process has sealed it has signed before the database followed.
         let counters = Counters::read(self.log.data.database.readers()).await?;
         if counters.covered > self.edge.size() {
-            lease.release().await;
+            if let Some(lease) = &mut self.lease {
+                lease.release().await;
+            }
             return Err(LogError::Overtaken(counters.covered));
         }
         Ok(())
@@ -171,6 +183,7 @@ impl Sequencer {
             self.reach(Step::TilesPut)?;
             let checkpoint = self.write_checkpoint(&edge).await?;
             self.edge = edge;
+            self.log.signed.store(self.edge.size(), Ordering::Release);
             let log = Arc::clone(&self.log);
             tokio::spawn(async move {
                 for path in full {

@@ -9,7 +9,7 @@ use sqlx::AnyConnection;
 
 use super::buckets::read_bucket;
 use super::seal::Batch;
-use super::{Log, LogError, stored_index};
+use super::{Counters, Log, LogError, stored_index};
 use crate::documents::DocumentCache;
 
 /// Buckets whose hashes are in one row.
@@ -29,6 +29,10 @@ impl Log {
         let heads = self.heads_of(checkpoint.size).await?;
         let end = stored_index(batch.size);
         let mut write = self.data.database.write_behind().await?;
+        let covered = Counters::read(&mut *write).await?.covered;
+        if covered > checkpoint.size {
+            return Err(LogError::Overtaken(covered));
+        }
         let changed: Vec<i64> =
             sqlx::query_scalar("SELECT DISTINCT bucket FROM log_sealed_heads ORDER BY bucket")
                 .fetch_all(&mut *write)

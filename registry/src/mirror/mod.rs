@@ -250,6 +250,19 @@ impl Mirror {
         Ok(self.told(answer).await?)
     }
 
+    /// Refuses to call a mirror ready of which no answer about upstream's is any other than a refusal.
+    pub fn is_meant(&self) -> Answer<()> {
+        match self.0.relay.is_other() {
+            Some(detail) => Err(Refusal::unavailable(
+                format!(
+                    "nothing is mirrored, for upstream's log is not the one that is meant: {detail}"
+                ),
+                60,
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// Who the relayed log is; [`None`] before the first contact with upstream.
     pub fn log(&self, prefix: &str) -> Option<LogInfo> {
         let seen = self.0.relay.seen()?;

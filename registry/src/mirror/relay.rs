@@ -76,6 +76,8 @@ pub(super) struct Relay {
     followed: Mutex<Option<Followed>>,
     /// The same for those who only look.
     seen: std::sync::RwLock<Option<Arc<Followed>>>,
+    /// Why nothing of upstream's is believed, where it is another log than the operator means.
+    other: std::sync::RwLock<Option<String>>,
     /// The origin of this registry's own log, which is never the one that is mirrored.
     pub(super) own: OnceLock<String>,
 }
@@ -98,12 +100,33 @@ impl Relay {
         }
         let seen = std::sync::RwLock::new(followed.clone().map(Arc::new));
         let followed = Mutex::new(followed);
-        Ok(Self { database, upstream, pinned, followed, seen, own: OnceLock::new() })
+        let other = std::sync::RwLock::default();
+        Ok(Self { database, upstream, pinned, followed, seen, other, own: OnceLock::new() })
     }
 
     /// The log as it was last seen; [`None`] before the first contact with upstream.
     pub(super) fn seen(&self) -> Option<Arc<Followed>> {
         self.seen.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Why nothing of upstream's is believed, where its log is another than the operator means.
+    pub(super) fn is_other(&self) -> Option<String> {
+        self.other.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Notes whether upstream's log is the one that is meant, and tells the operator where it is not.
+    fn note_other(&self, trouble: Option<&Trouble>) {
+        let detail = trouble.map(ToString::to_string);
+        let mut other = self.other.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(detail) = detail.as_ref().filter(|_| other.is_none()) {
+            tracing::error!(
+                detail,
+                upstream = self.upstream.shown(),
+                "nothing is mirrored: every answer about what is upstream's is 502, until \
+                 `--mirror-log-key` and upstream's log agree"
+            );
+        }
+        *other = detail;
     }
 
     /// The log's origin, after a first contact where there was none.
@@ -130,7 +153,9 @@ impl Relay {
         if followed.is_none() {
             let info = self.ask_who(through, None).await?;
             let (chain, prefix) = read_info(&info)?;
-            check_pinned(&chain, self.pinned.as_ref())?;
+            let checked = check_pinned(&chain, self.pinned.as_ref());
+            self.note_other(checked.as_ref().err());
+            checked?;
             verified(info.checkpoint.as_bytes(), &chain)?;
             tracing::info!(
                 origin = chain.origin(),

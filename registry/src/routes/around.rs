@@ -73,13 +73,21 @@ async fn admit(
         Need::Nothing => Ok(Caller::Anonymous),
         _ => registry.authenticator.caller(headers).await,
     };
+    let caller = match caller {
+        Err(refusal) if refusal.code() == Code::Unavailable && row.reads_memory() => {
+            Ok(Caller::Unchecked)
+        }
+        caller => caller,
+    };
     if let Some(address) = registry.rates.client(peer, headers) {
         match &caller {
             Ok(Caller::Account(credential)) => {
                 registry.rates.account(credential.account_id, row.changes())?;
             }
             // Who guesses tokens is counted as who has none.
-            Ok(Caller::Anonymous) | Err(_) => registry.rates.anonymous(address)?,
+            Ok(Caller::Anonymous | Caller::Unchecked) | Err(_) => {
+                registry.rates.anonymous(address)?;
+            }
         }
     }
     let caller = caller?;

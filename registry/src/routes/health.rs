@@ -34,7 +34,7 @@ pub(super) async fn healthz() -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-/// That the database and the blob storage answer.
+/// That the database and the blob storage answer, and the log can be written.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -52,7 +52,9 @@ pub(super) async fn readyz(State(registry): State<Registry>) -> Answer<Response>
     if one != 1 {
         return Err(Refusal::unavailable("the database does not answer", 5));
     }
+    registry.log.written()?;
     if let Some(mirror) = &registry.mirror {
+        mirror.is_meant()?;
         let (age, alarms) = (mirror.freshness(), mirror.alarms().await?);
         if age.is_stale || !alarms.is_empty() {
             let Age { since: refreshed, is_stale: stale, .. } = age;

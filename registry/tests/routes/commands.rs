@@ -110,7 +110,12 @@ async fn only_serving_and_the_first_account_make_a_registry() {
 
 /// A new account of the registry in `data`, with a key of its own.
 pub(crate) fn author(data: &Path, account: &str) -> Author {
-    let token = done(data, &["user", "add", account]).trim_end().to_owned();
+    author_of(data, account, &done(data, &["user", "add", account]))
+}
+
+/// An account of the registry in `data` that has this token, with a key of its own.
+pub(crate) fn author_of(data: &Path, account: &str, token: &str) -> Author {
+    let token = token.trim_end().to_owned();
     let log = data.join("log");
     let made = || Keyring::make(&log, None).unwrap();
     let keyring = Keyring::open(&log).unwrap().unwrap_or_else(made);

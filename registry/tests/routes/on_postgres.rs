@@ -15,7 +15,7 @@ use skillpkg_tests::postgres::{Postgres, SERVER, database_of};
 use crate::support::{Skill, TestRegistry, problem};
 
 /// What is not done again, each by the start of its name.
-const ONCE: [&str; 13] = [
+const ONCE: [&str; 15] = [
     // Itself, and what has a server of its own.
     "on_postgres::",
     // What they hold is no row.
@@ -24,7 +24,9 @@ const ONCE: [&str; 13] = [
     // They try much, and all of it is answered before a database is asked, or by what others ask.
     "costly::",
     "crowd::",
+    "overtaken::a_se",
     "paths::",
+    "places::",
     "rates::",
     "stop::",
     // It reads or puts back the database's file.
@@ -81,8 +83,15 @@ async fn a_server_that_goes_away_is_503_and_all_goes_on_once_it_is_back() {
     let registry =
         TestRegistry::start_at(in_server(&server, directory.path()), Options::default()).await;
     let ana = registry.author("ana").await;
-    registry.published(&ana, "waitlist", "1.0.0").await;
-    assert_eq!(registry.get("/v1/skills/_/waitlist", None).await.status(), 200);
+    registry.scope("acme", &ana, true).await;
+    registry.published(&ana, "acme/hidden", "1.0.0").await;
+    let hidden = "/v1/skills/acme/hidden";
+    assert_eq!(registry.get(hidden, Some(&ana.token)).await.status(), 200);
+    let first = registry.published(&ana, "waitlist", "1.0.0").await;
+    let archive = format!("/v1/archives/{}", first.digests.sha256.address());
+    for path in ["/v1/skills/_/waitlist", &archive] {
+        assert_eq!(registry.get(path, None).await.status(), 200);
+    }
     server.kill();
     // What is in memory is served; what asks the database, and what changes it, is to come back.
     assert_eq!(registry.get("/v1/skills/_/waitlist", None).await.status(), 200);
@@ -90,6 +99,30 @@ async fn a_server_that_goes_away_is_503_and_all_goes_on_once_it_is_back() {
     assert!(search.headers().contains_key("retry-after"));
     let refused = problem(search, 503, "unavailable").await;
     assert!(!refused.detail.contains("postgres"), "{}", refused.detail);
+    assert!(refused.detail.contains("database does not answer"), "{}", refused.detail);
+    // Known to be away, it costs no request any wait; and who sends a token is served as well what
+    // anybody may read, whether or not the token is a valid one.
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    for path in ["/v1/search?q=wait", "/v1/skills/_/absent", "/readyz", "/v1/tokens"] {
+        for token in [None, Some(ana.token.as_str())] {
+            if path == "/v1/tokens" && token.is_none() {
+                continue;
+            }
+            let start = std::time::Instant::now();
+            let refused = problem(registry.get(path, token).await, 503, "unavailable").await;
+            assert!(refused.detail.contains("database does not answer"), "{}", refused.detail);
+            assert!(start.elapsed() < Duration::from_millis(1_500), "{:?}", start.elapsed());
+        }
+    }
+    for token in [ana.token.clone(), format!("skp_{}", "0".repeat(64))] {
+        let answer = registry.get("/v1/skills/_/waitlist", Some(&token)).await;
+        assert_eq!(answer.status(), 200);
+        assert_eq!(registry.get(&archive, Some(&token)).await.status(), 200);
+        // Not said to be absent: it may be there for whoever this is.
+        let answer = registry.get("/v1/skills/acme/hidden", Some(&token)).await;
+        problem(answer, 503, "unavailable").await;
+        problem(registry.get("/v1/tokens/self", Some(&token)).await, 503, "unavailable").await;
+    }
     let next = Skill::new("waitlist", "1.1.0").pack(&ana);
     problem(registry.publish(&ana, &next).await, 503, "unavailable").await;
     assert_eq!(registry.get("/readyz", None).await.status(), 503);

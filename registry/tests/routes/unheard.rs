@@ -63,6 +63,32 @@ async fn a_token_that_nobody_was_shown_is_told_with_the_way_out() {
         assert!(told.contains(&format!("the account `{name}` is made")), "{told}");
         assert!(told.contains(&format!("`skillpkg-registry token mint {name} --grant")), "{told}");
     }
+    // Closed, or thrown away: it is written, and nobody has it.
+    let closed = |arguments: &[&str]| {
+        let inner = command(&data, arguments);
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", "exec \"$0\" \"$@\" >&-"]).arg(inner.get_program());
+        shell.args(inner.get_args());
+        for (name, value) in inner.get_envs() {
+            match value {
+                Some(value) => shell.env(name, value),
+                None => shell.env_remove(name),
+            };
+        }
+        let output = shell.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, told) = closed(&["user", "add", "eve"]);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains("the account `eve` is made"), "{told}");
+    assert!(told.contains("`skillpkg-registry token mint eve --grant"), "{told}");
+    let null = || Stdio::from(std::fs::OpenOptions::new().write(true).open("/dev/null").unwrap());
+    assert!(unheard(&data, &["user", "add", "fay"], null()).contains("token mint fay"));
+    let (code, told) = closed(&["token", "mint", "ana", "--grant", "read"]);
+    assert_eq!(code, Some(1), "{told}");
+    done(&data, &["token", "revoke", told.split('`').nth(1).unwrap()]);
+    // What is shown again at any time is lost to nobody.
+    assert!(command(&data, &["user", "list"]).stdout(null()).status().unwrap().success());
     for stdout in takes_nothing() {
         let told = unheard(&data, &["token", "mint", "ana", "--grant", "read"], stdout);
         let id = told.split('`').nth(1).unwrap();

@@ -56,7 +56,7 @@ pub enum IdentityError {
     },
     /// Too few of the keys that must have signed have.
     #[error(
-        "identity {number} of the log is signed by {found} of the keys of identity {of}; {needed} must sign"
+        "identity {number} of the log needs {needed} signatures of the rotation keys that identity {of} names, and has {found}"
     )]
     TooFew {
         /// Its number.

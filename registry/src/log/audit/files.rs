@@ -29,6 +29,19 @@ impl Files {
 
     /// Those of a directory with `checkpoint`, `tile/…` and `identities.json`.
     pub fn bare(directory: &Path) -> Result<Self, LogError> {
+        match std::fs::metadata(directory) {
+            Ok(found) if found.is_dir() => {}
+            found => {
+                let reason = match found {
+                    Ok(_) => "it is no directory".to_owned(),
+                    Err(error) => error.to_string(),
+                };
+                let reason = format!(
+                    "{reason}; expected a directory with `checkpoint`, `tile/…` and `identities.json`"
+                );
+                return Err(LogError::File { path: directory.to_owned(), reason });
+            }
+        }
         let blobs = Blobs::local(directory)?;
         Ok(Self { blobs, prefix: "", directory: directory.to_owned() })
     }

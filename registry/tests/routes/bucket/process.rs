@@ -9,7 +9,7 @@ use skillpkg_schema::wire::Document;
 
 use super::faults::{Fault, Relay, always};
 use super::{S3Server, SECRET};
-use crate::commands::{Serving, author, command};
+use crate::commands::{Serving, author_of, command};
 use crate::support::{Author, Packed, Skill, client, json};
 
 fn at(data: &Path, blobs: &str, arguments: &[&str]) -> Command {
@@ -20,6 +20,12 @@ fn at(data: &Path, blobs: &str, arguments: &[&str]) -> Command {
 
 fn serve(data: &Path, blobs: &str) -> Command {
     at(data, blobs, &["serve", "--listen", "127.0.0.1:0"])
+}
+
+fn author(data: &Path, blobs: &str, account: &str) -> Author {
+    let output = at(data, blobs, &["user", "add", account]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    author_of(data, account, &String::from_utf8(output.stdout).unwrap())
 }
 
 /// What a registry says that does not start.
@@ -102,7 +108,7 @@ async fn while_the_service_misbehaves_nothing_is_half_done_and_it_goes_on_by_its
     let blobs = format!("s3://skills/a?endpoint=http://{}&timeout=1", relay.address);
     let serving = Serving::of(&mut serve(data.path(), &blobs));
     assert!(!data.path().join("objects").exists());
-    let ana = author(data.path(), "ana");
+    let ana = author(data.path(), &blobs, "ana");
     let large = vec![b'x'; 400_000];
     let first = Skill::new("waitlist", "1.0.0").with_file("large.txt", large.clone()).pack(&ana);
     assert_eq!(publish(&serving, &ana, &first).await.status(), 201);
@@ -189,15 +195,19 @@ async fn nothing_is_removed_from_the_bucket_of_another_registry() {
     let directories = [(); 3].map(|()| tempfile::tempdir().unwrap());
     for (directory, prefix) in directories.iter().zip(["one", "other"]) {
         let serving = Serving::of(&mut serve(directory.path(), &blobs(prefix)));
-        let ana = author(directory.path(), "ana");
+        let ana = author(directory.path(), &blobs(prefix), "ana");
         let packed = Skill::new("waitlist", "1.0.0").pack(&ana);
         assert_eq!(publish(&serving, &ana, &packed).await.status(), 201);
         serving.kill();
     }
-    author(directories[2].path(), "ana");
+    author(directories[2].path(), &blobs("one"), "ana");
     let gc = ["gc", "--older-than", "0", "--json"];
     // One that has published elsewhere, and one that has published nothing.
+    let refused = refused(&mut at(directories[1].path(), &blobs("one"), &["gc"]));
+    assert!(refused.contains("`s3://skills/other`"), "{refused}");
     for directory in &directories[1..] {
+        // Where that was said to be on purpose as well.
+        let _ = std::fs::remove_file(directory.path().join("blob-store"));
         let output = at(directory.path(), &blobs("one"), &gc).output().unwrap();
         let told = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(1), "{told}");
@@ -223,7 +233,7 @@ async fn no_log_holds_what_opens_the_bucket() {
         std::io::Read::read_to_string(&mut stderr, &mut told).unwrap();
         told
     });
-    let ana = author(data.path(), "ana");
+    let ana = author(data.path(), &blobs, "ana");
     let packed = Skill::new("waitlist", "1.0.0").pack(&ana);
     let published = publish(&serving, &ana, &packed).await.status();
     // A token is signed along; a service without temporary credentials may not mind it.

@@ -346,6 +346,8 @@ async fn another_log_than_the_one_that_the_operator_names_is_refused_at_the_firs
     let detail = problem(refused, 502, "upstream_refused").await.detail;
     assert!(detail.contains(&fingerprint.to_string()), "{detail}");
     assert_eq!(other.alarms().await, ["log"]);
+    let ready = problem(other.get("/readyz", None).await, 503, "unavailable").await.detail;
+    assert!(ready.contains("--mirror-log-key"), "{ready}");
 
     // What was followed before is held against it as well.
     let directory = tempfile::tempdir().unwrap();
