@@ -185,5 +185,14 @@ fn query(kind: Kind, address: &ContentAddress) -> &'static str {
         (Kind::Manifest, Algorithm::Blake3) => of_version!("address", "manifest_size", "blake3"),
         // An archive's name is its SHA-256 alone; whoever routes refuses the other.
         (Kind::Archive, _) => of_version!("archive", "size", "archive"),
+        // So is a container's.
+        (Kind::Rendering, _) => {
+            "SELECT r.digest, r.size, s.private = FALSE,
+             EXISTS (SELECT 1 FROM scope_members m
+               WHERE m.scope_id = s.id AND m.account_id = $2)
+             FROM renderings r JOIN versions v ON v.address = r.address
+             JOIN skills k ON k.id = v.skill_id JOIN scopes s ON s.id = k.scope_id
+             WHERE r.digest = $1 LIMIT 1"
+        }
     }
 }

@@ -17,6 +17,7 @@ pub mod database;
 pub mod documents;
 pub mod downloads;
 pub mod events;
+pub mod faces;
 pub mod grant;
 pub mod log;
 pub mod metrics;

@@ -67,6 +67,8 @@ codes! {
     KeyRevoked = "key_revoked", FORBIDDEN, "The signing key is revoked";
     /// A key of which nothing shows that the account holds it.
     KeyUnproven = "key_unproven", FORBIDDEN, "Nothing shows that the account holds the key";
+    /// A publish through a face that an operator does not take, or whose author signs the skill.
+    FacePublishRefused = "face_publish_refused", FORBIDDEN, "Not taken from this client";
     /// Nothing is there, or nothing that the caller may read.
     NotFound = "not_found", NOT_FOUND, "Not found";
     /// The path takes other methods.
@@ -101,6 +103,8 @@ codes! {
     AlreadyAMember = "already_a_member", CONFLICT, "A member already";
     /// More than a skill may have.
     TooMany = "too_many", CONFLICT, "Too many";
+    /// A version that is not to be used.
+    AdvisoryForbids = "advisory_forbids", GONE, "An advisory forbids this version";
     /// A body over its limit.
     TooLarge = "too_large", PAYLOAD_TOO_LARGE, "The body is too large";
     /// An answer over its limit.

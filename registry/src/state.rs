@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use skillpkg_schema::SkillName;
+use skillpkg_schema::{ContentAddress, SkillName};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::task::JoinHandle;
 
@@ -14,9 +14,12 @@ use crate::contents::Contents;
 use crate::data::Data;
 use crate::documents::DocumentCache;
 use crate::downloads::Downloads;
+use crate::faces::uploads::Uploads;
+use crate::faces::{Face, Faces};
 use crate::log::{Log, LogError, Progress};
 use crate::metrics::Metrics;
 use crate::mirror::Mirror;
+use crate::mirror::flights::Flights;
 use crate::names::judgement::Confusable;
 use crate::names::popular::Popular;
 use crate::problem::{Answer, Refusal};
@@ -52,6 +55,8 @@ pub struct Options {
     pub verifications: usize,
     /// The origin of the log, which counts at the first start alone.
     pub origin: Option<String>,
+    /// Which protocols of other people's clients are spoken, and how.
+    pub faces: Faces,
     /// For tests of crashes.
     pub at_step: Option<AtStep>,
 }
@@ -70,6 +75,7 @@ impl Default for Options {
             patience: Duration::from_mins(1),
             verifications: 4,
             origin: None,
+            faces: Faces::default(),
             at_step: None,
         }
     }
@@ -86,6 +92,7 @@ impl fmt::Debug for Options {
             .field("uploads_per_account", &self.uploads_per_account)
             .field("patience", &self.patience)
             .field("verifications", &self.verifications)
+            .field("faces", &self.faces)
             .finish_non_exhaustive()
     }
 }
@@ -132,6 +139,12 @@ pub struct Inner {
     /// The transparency log.
     pub log: Arc<Log>,
     sequencer: Mutex<Option<Running>>,
+    /// Files that are uploaded one by one, until they are published together.
+    pub uploads_of_faces: Uploads,
+    /// Held by whoever makes a key that is held for an account.
+    pub(crate) held_keys: tokio::sync::Mutex<()>,
+    /// Containers that are being made, each once.
+    pub(crate) renderings: Flights<(ContentAddress, Face)>,
     /// The registry that this one mirrors, where it mirrors one.
     pub mirror: Option<Mirror>,
     uploads: Arc<Semaphore>,
@@ -197,6 +210,9 @@ impl Registry {
             metrics,
             rates: Rates::new(options.rates.clone()),
             popular,
+            uploads_of_faces: Uploads::default(),
+            held_keys: tokio::sync::Mutex::default(),
+            renderings: Flights::default(),
             uploads: Arc::new(Semaphore::new(options.uploads)),
             account_uploads: Mutex::default(),
             verifications: Arc::new(Semaphore::new(options.verifications)),

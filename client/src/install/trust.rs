@@ -454,6 +454,7 @@ mod tests {
             id: *id,
             account: "ada".to_owned(),
             pem: key.public().to_pem(),
+            held: false,
             revoked: revoked.map(str::to_owned),
             revoked_index: None,
             reason: None,

@@ -278,6 +278,7 @@ MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
                 id: SigningKey::from_pem(KEY).unwrap().public().id(),
                 account: "ada".to_owned(),
                 pem: String::new(),
+                held: false,
                 revoked: revoked.map(str::to_owned),
                 revoked_index: None,
                 reason: None,

@@ -88,10 +88,7 @@ pub struct Standing {
 
 /// Whether an advisory is about a version. One whose requirement cannot be read is about all.
 pub(crate) fn covers(advisory: &Advisory, version: &Version) -> bool {
-    let Ok(requirement) = semver::VersionReq::parse(&advisory.versions) else { return true };
-    let version = version.semver();
-    let release = semver::Version { pre: semver::Prerelease::EMPTY, ..version.clone() };
-    requirement.matches(version) || requirement.matches(&release)
+    advisory.covers(version)
 }
 
 /// The advisory of a document that forbids a version.

@@ -72,6 +72,7 @@ impl Registry {
                 id: key.id(),
                 account: "mallory".to_owned(),
                 pem: key.to_pem(),
+                held: false,
                 revoked: None,
                 revoked_index: None,
                 reason: None,

@@ -244,6 +244,7 @@ impl Log {
                 id: key.id(),
                 account: "ada".to_owned(),
                 pem: key.to_pem(),
+                held: false,
                 revoked: None,
                 revoked_index: None,
                 reason: None,

@@ -9,8 +9,9 @@ use crate::clock;
 use crate::database::{Truth, Write};
 use crate::events::{self, Change};
 
-/// A key's id, the public key, when it was registered, whether it is proven, when it was revoked, why.
-type Row = (String, String, String, Truth, Option<String>, Option<String>);
+/// A key's id, the public key, when it was registered, whether it is proven, whether it is held here,
+/// when it was revoked, why.
+type Row = (String, String, String, Truth, Truth, Option<String>, Option<String>);
 
 /// The keys of an account, in the order in which they were registered, revoked ones among them.
 pub async fn of_account(
@@ -18,10 +19,10 @@ pub async fn of_account(
     account: i64,
 ) -> Result<Vec<Key>, sqlx::Error> {
     let rows: Vec<Row> = sqlx::query_as(
-        "SELECT id, pem, added, proof IS NOT NULL, revoked, revoke_reason FROM keys
+        "SELECT id, pem, added, proof IS NOT NULL, held = TRUE, revoked, revoke_reason FROM keys
          WHERE account_id = $1
          UNION ALL
-         SELECT k.id, k.pem, f.added, FALSE, f.revoked, f.revoke_reason FROM former_keys f
+         SELECT k.id, k.pem, f.added, FALSE, FALSE, f.revoked, f.revoke_reason FROM former_keys f
          JOIN keys k ON k.id = f.key_id WHERE f.account_id = $1
          ORDER BY 3, 1",
     )
@@ -29,9 +30,9 @@ pub async fn of_account(
     .fetch_all(executor)
     .await?;
     rows.into_iter()
-        .map(|(id, pem, added, Truth(proven), revoked, reason)| {
+        .map(|(id, pem, added, Truth(proven), Truth(held), revoked, reason)| {
             let id = id.parse().map_err(|error| sqlx::Error::Decode(Box::new(error)))?;
-            Ok(Key { id, pem, added, proven, revoked, reason })
+            Ok(Key { id, pem, added, proven, held, revoked, reason })
         })
         .collect()
 }
@@ -100,6 +101,15 @@ pub async fn add(
     let added = Change::KeyAdded { key: &id, account: holder.name };
     events::record(write, Some(holder.id), added).await?;
     Ok(Added::Registered)
+}
+
+/// Notes that the registry holds the private key of one that is registered.
+pub async fn mark_held(write: &mut Write, key: &KeyId) -> Result<(), sqlx::Error> {
+    sqlx::query("UPDATE keys SET held = TRUE WHERE id = $1")
+        .bind(key.to_string())
+        .execute(&mut **write)
+        .await?;
+    Ok(())
 }
 
 async fn take_over(

@@ -12,11 +12,13 @@ pub enum Kind {
     Manifest,
     /// One file of a snapshot.
     File,
+    /// A container that a face serves.
+    Rendering,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Archive, Self::Manifest, Self::File];
+    pub const ALL: [Self; 4] = [Self::Archive, Self::Manifest, Self::File, Self::Rendering];
 
     /// The first part of the keys of its objects.
     pub fn prefix(self) -> &'static str {
@@ -24,6 +26,7 @@ impl Kind {
             Self::Archive => "archives",
             Self::Manifest => "manifests",
             Self::File => "blobs",
+            Self::Rendering => "renderings",
         }
     }
 

@@ -42,6 +42,7 @@ fn sample() -> Option<Document> {
         id: sha256.to_string().parse().ok()?,
         account: "a".to_owned(),
         pem: "p".to_owned(),
+        held: true,
         revoked: text("r"),
         revoked_index: Some(5),
         reason: text("r"),

@@ -11,8 +11,9 @@ use crate::advisories;
 use crate::database::Truth;
 use crate::problem::{Answer, Refusal};
 
-/// A key's id, its account, the public key, when it was revoked, why, and the leaf of that.
-type KeyRow = (String, String, String, Option<String>, Option<String>, Option<i64>);
+/// A key's id, its account, the public key, whether it is held here, when it was revoked, why, and the
+/// leaf of that.
+type KeyRow = (String, String, String, Truth, Option<String>, Option<String>, Option<i64>);
 
 /// Version, address, reason, and when it was deleted.
 type DeletedRow = (String, String, String, String);
@@ -87,7 +88,7 @@ pub async fn load(
     // Under a registration that was taken over a key is still the account's that published with it,
     // which is told before the one that has it now.
     let mut keys: Vec<KeyRow> = sqlx::query_as(
-        "SELECT DISTINCT k.id, a.name, k.pem, coalesce(f.revoked, k.revoked) AS revoked,
+        "SELECT DISTINCT k.id, a.name, k.pem, k.held = TRUE AS held, coalesce(f.revoked, k.revoked) AS revoked,
          coalesce(f.revoke_reason, k.revoke_reason) AS reason, r.log_index,
          f.key_id IS NULL AS present
          FROM keys k JOIN version_keys vk ON vk.key_id = k.id JOIN versions v ON v.id = vk.version_id
@@ -155,9 +156,9 @@ fn document(
     }
     let keys = keys
         .into_iter()
-        .map(|(id, account, pem, revoked, reason, index)| {
+        .map(|(id, account, pem, Truth(held), revoked, reason, index)| {
             let revoked_index = index.map(i64::unsigned_abs);
-            Ok(SignerKey { id: stored(&id)?, account, pem, revoked, revoked_index, reason })
+            Ok(SignerKey { id: stored(&id)?, account, pem, held, revoked, revoked_index, reason })
         })
         .collect::<Answer<_>>()?;
     let (name, deleted, advisories) = (name.clone(), Vec::new(), Vec::new());

@@ -12,7 +12,7 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// Writes a file that its owner alone may read, in the place of what was there.
 ///
 /// Returned, it survives a crash; cut short, what was there is there.
-pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), LogError> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), LogError> {
     let failed = |source| LogError::Io { path: path.to_owned(), source };
     let directory = path.parent().unwrap_or_else(|| Path::new("."));
     // Made with mode 0600, and removed where it does not come to its name.
@@ -38,7 +38,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, LogError> {
 }
 
 /// Reads a text; [`None`] where there is none.
-pub(super) fn read_text(path: &Path) -> Result<Option<String>, LogError> {
+pub(crate) fn read_text(path: &Path) -> Result<Option<String>, LogError> {
     let text = read(path)?.map(String::from_utf8).transpose();
     text.map_err(|_| LogError::File { path: path.to_owned(), reason: "is not UTF-8".to_owned() })
 }

@@ -13,7 +13,7 @@ mod backfill;
 mod buckets;
 mod counters;
 mod error;
-mod files;
+pub(crate) mod files;
 mod keyring;
 mod moment;
 mod open;

@@ -82,6 +82,7 @@ impl Mirror {
             (None, Kind::File) => self.pull_file(address, through).await,
             (None, Kind::Manifest) => self.pull_unknown(registry, address, through).await,
             (None, Kind::Archive) => self.pull_archive(registry, address, through).await,
+            (None, Kind::Rendering) => Ok(()),
         };
         match pulled {
             Ok(()) | Err(Trouble::Upstream(UpstreamError::NotFound { .. })) => {}
@@ -134,6 +135,7 @@ impl Mirror {
             (Kind::Manifest, Algorithm::Sha256) => "SELECT 1 FROM versions WHERE address = $1",
             (Kind::Manifest, Algorithm::Blake3) => "SELECT 1 FROM versions WHERE blake3 = $1",
             (Kind::Archive, _) => "SELECT 1 FROM versions WHERE archive = $1",
+            (Kind::Rendering, _) => "SELECT 1 FROM renderings WHERE digest = $1",
         };
         let own: Option<i64> = sqlx::query_scalar(query)
             .bind(address.hex())
@@ -154,6 +156,8 @@ impl Mirror {
             (Kind::Manifest, Algorithm::Sha256) => MANIFEST_BY_SHA256,
             (Kind::Manifest, Algorithm::Blake3) => MANIFEST_BY_BLAKE3,
             (Kind::Archive, _) => ARCHIVE,
+            // Upstream's are its own: this registry makes those that it serves.
+            (Kind::Rendering, _) => return Ok(None),
         };
         let row: Option<(Option<i64>, String, i64)> = sqlx::query_as(query)
             .bind(address.hex())
@@ -175,7 +179,7 @@ impl Mirror {
     /// The version that an address is of, where a document names it.
     async fn known(&self, kind: Kind, address: &ContentAddress) -> Result<Option<Known>, Trouble> {
         let column = match (kind, address.algorithm()) {
-            (Kind::File, _) => return Ok(None),
+            (Kind::File | Kind::Rendering, _) => return Ok(None),
             (Kind::Manifest, Algorithm::Sha256) => KNOWN_BY_ADDRESS,
             (Kind::Manifest, Algorithm::Blake3) => KNOWN_BY_BLAKE3,
             (Kind::Archive, _) => KNOWN_BY_ARCHIVE,

@@ -8,7 +8,7 @@ use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
 
 /// Turns by key; a key that nobody has or waits for is forgotten.
 #[derive(Debug)]
-pub(super) struct Flights<K>(Mutex<HashMap<K, Weak<Turn<()>>>>);
+pub(crate) struct Flights<K>(Mutex<HashMap<K, Weak<Turn<()>>>>);
 
 impl<K> Default for Flights<K> {
     fn default() -> Self {
@@ -18,7 +18,7 @@ impl<K> Default for Flights<K> {
 
 impl<K: Hash + Eq> Flights<K> {
     /// The one turn of `key`, once it is free.
-    pub(super) async fn enter(&self, key: K) -> OwnedMutexGuard<()> {
+    pub(crate) async fn enter(&self, key: K) -> OwnedMutexGuard<()> {
         let turn = {
             let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             turns.retain(|_, turn| turn.strong_count() > 0);

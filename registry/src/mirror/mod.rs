@@ -8,7 +8,7 @@
 mod alarms;
 mod content;
 mod documents;
-mod flights;
+pub(crate) mod flights;
 mod ingest;
 mod proofs;
 mod refresh;

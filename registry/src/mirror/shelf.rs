@@ -10,6 +10,7 @@ use super::trouble::Trouble;
 use crate::blobs::Kind;
 use crate::clock;
 use crate::documents::stored;
+use crate::faces::rendering;
 use crate::upkeep;
 
 /// Uses that are not written yet: they are noted together, now and then.
@@ -143,6 +144,9 @@ impl Mirror {
             .await?;
         let mut objects =
             vec![(Kind::Archive, stored(&archive)?), (Kind::Manifest, stored(&address)?)];
+        for container in rendering::forget(&mut write, &address).await? {
+            objects.push((Kind::Rendering, stored(&container)?));
+        }
         for file in files {
             sqlx::query(UNHELD).bind(&file).execute(&mut *write).await?;
             objects.push((Kind::File, stored(&file)?));
@@ -168,7 +172,9 @@ impl Mirror {
 
 /// What all that is held takes.
 const TAKES: &str = "SELECT coalesce((SELECT CAST(sum(takes) AS BIGINT) FROM mirrored_versions), 0)
-    + coalesce((SELECT CAST(sum(size) AS BIGINT) FROM mirrored_blobs WHERE used IS NOT NULL), 0)";
+    + coalesce((SELECT CAST(sum(size) AS BIGINT) FROM mirrored_blobs WHERE used IS NOT NULL), 0)
+    + coalesce((SELECT CAST(sum(r.size) AS BIGINT) FROM renderings r WHERE EXISTS
+      (SELECT 1 FROM mirrored_versions v WHERE v.address = r.address AND v.takes IS NOT NULL)), 0)";
 
 /// What was not asked for the longest: a version or a single file.
 const OLDEST: &str = "SELECT id, NULL, takes, used AS at FROM mirrored_versions

@@ -12,6 +12,7 @@ use crate::auth::Credential;
 use crate::clock;
 use crate::database::{Database, Write, placeholders};
 use crate::events::{self, Change};
+use crate::faces::rendering;
 use crate::problem::{Answer, Code, Refusal};
 use crate::skills::{self, Skill, owners, versions};
 
@@ -135,6 +136,11 @@ async fn bury(write: &mut Write, version: i64, reason: &str) -> Result<(), sqlx:
             .bind(version)
             .fetch_all(&mut **write)
             .await?;
+    let address: String = sqlx::query_scalar("SELECT address FROM versions WHERE id = $1")
+        .bind(version)
+        .fetch_one(&mut **write)
+        .await?;
+    rendering::forget(write, &address).await?;
     for rows in [
         "DELETE FROM version_blobs WHERE version_id = $1",
         "DELETE FROM version_keys WHERE version_id = $1",

@@ -185,6 +185,7 @@ async fn is_named_by(
             "SELECT 1 FROM blobs WHERE sha256 = $1 UNION ALL
              SELECT 1 FROM mirrored_blobs WHERE sha256 = $1"
         }
+        Kind::Rendering => "SELECT 1 FROM renderings WHERE digest = $1",
     };
     let named: Option<i64> =
         sqlx::query_scalar(query).bind(digest.to_string()).fetch_optional(&mut **write).await?;

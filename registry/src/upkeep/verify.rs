@@ -92,6 +92,7 @@ pub async fn verify(data: &Data) -> Result<Report, UpkeepError> {
         }
     }
     verify_blobs(data, &mut report).await?;
+    verify_renderings(data, &mut report).await?;
     verify_mirrored(data, &mut report).await?;
     let log = audit::audit_data(data).await?;
     report.leaves = log.leaves;
@@ -221,6 +222,34 @@ async fn verify_blobs(data: &Data, report: &mut Report) -> Result<(), UpkeepErro
             let is_sound =
                 verify_object(data, Kind::File, &expected, &subject, "it", report).await?;
             let still = "SELECT count(*) FROM blobs WHERE sha256 = $1";
+            if !is_sound && is_gone(data, still, digest).await? {
+                report.problems.truncate(before);
+            }
+        }
+    }
+}
+
+/// The containers that faces serve.
+async fn verify_renderings(data: &Data, report: &mut Report) -> Result<(), UpkeepError> {
+    let mut last = String::new();
+    loop {
+        let rows: Vec<(String, i64)> = sqlx::query_as(
+            "SELECT DISTINCT digest, size FROM renderings
+             WHERE digest IS NOT NULL AND digest > $1 ORDER BY digest LIMIT $2",
+        )
+        .bind(&last)
+        .bind(PAGE)
+        .fetch_all(data.database.readers())
+        .await?;
+        let Some((digest, _)) = rows.last() else { return Ok(()) };
+        last.clone_from(digest);
+        for (digest, size) in &rows {
+            let expected = Expected { digest, blake3: None, size: *size };
+            let subject = format!("rendering {digest}");
+            let before = report.problems.len();
+            let is_sound =
+                verify_object(data, Kind::Rendering, &expected, &subject, "it", report).await?;
+            let still = "SELECT count(*) FROM renderings WHERE digest = $1";
             if !is_sound && is_gone(data, still, digest).await? {
                 report.problems.truncate(before);
             }

@@ -33,6 +33,10 @@ pub struct Key {
     /// Whether the account has shown that it holds the private key.
     #[serde(default)]
     pub proven: bool,
+    /// Whether the registry holds the private key and signs with it what the account publishes
+    /// through another protocol; false where it is absent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// When it was revoked; absent where it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked: Option<String>,

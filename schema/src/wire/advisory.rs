@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::version::Version;
+
 /// What an advisory asks of clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -24,6 +26,16 @@ pub struct NewAdvisory {
     pub effect: Effect,
     /// What is wrong: 1 to 500 characters, one line.
     pub summary: String,
+}
+
+impl Advisory {
+    /// Whether it is about a version. One whose requirement cannot be read is about all.
+    pub fn covers(&self, version: &Version) -> bool {
+        let Ok(requirement) = semver::VersionReq::parse(&self.versions) else { return true };
+        let version = version.semver();
+        let release = semver::Version { pre: semver::Prerelease::EMPTY, ..version.clone() };
+        requirement.matches(version) || requirement.matches(&release)
+    }
 }
 
 /// An advisory about versions of the skill in whose document it stands.

@@ -105,6 +105,10 @@ pub struct SignerKey {
     pub account: String,
     /// The public key, SPKI PEM.
     pub pem: String,
+    /// Whether the registry holds the private key and signs with it for the account, which published
+    /// through another protocol; false where it is absent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// When its account revoked it, RFC 3339 in UTC; absent where it did not. A revoked key vouches
     /// for the versions of this document that name it, and for nothing else.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,11 +9,13 @@ mod error;
 mod frame;
 pub(crate) mod header;
 mod layout;
+mod plain;
 mod read;
 mod write;
 
 pub use bounds::Bounds;
 pub use error::{ArchiveError, FrameError};
+pub use plain::PlainTar;
 pub use read::{Reader, Sink};
 pub use write::{COMPRESSION_LEVEL, write};
 

@@ -39,6 +39,7 @@ impl Offering {
             id: key.id(),
             account: "ada".to_owned(),
             pem: key.to_pem(),
+            held: false,
             revoked: None,
             revoked_index: None,
             reason: None,

@@ -15,6 +15,7 @@ use crate::clock;
 use crate::database::{Truth, Write};
 use crate::documents::stored;
 use crate::events::{self, Change};
+use crate::faces::{held, rendering};
 use crate::names::{deletion, judgement, pace};
 use crate::problem::{Answer, Code, Refusal};
 use crate::skills::{self, Skill, owners, versions};
@@ -53,12 +54,13 @@ pub(super) async fn commit(
     if let Some(answer) = existing_of(&mut write, skill, verified).await? {
         return Ok(answer);
     }
-    let key_registered = check_keys(&mut write, credential, verified).await?;
+    let key_registered = check_keys(&mut write, credential, skill, verified).await?;
     let version = rows::insert_version(&mut write, credential, skill, verified).await?;
     deletion::revive(&mut write, skill).await?;
     let fresh = rows::insert_blobs(&mut write, version, manifest).await?;
-    versions::refresh_current(&mut write, name, skill).await?;
     let address = verified.manifest_digests.sha256.address();
+    rendering::record(&mut write, &address, &verified.renderings).await?;
+    versions::refresh_current(&mut write, name, skill).await?;
     let archive = verified.archive_digests.sha256.address();
     let published = Change::Published {
         name,
@@ -196,12 +198,14 @@ async fn existing_of(
 async fn check_keys(
     write: &mut Write,
     credential: &Credential,
+    skill: Skill,
     verified: &Verified,
 ) -> Answer<Option<KeyId>> {
     let present = keys::of_account(&mut **write, credential.account_id).await?;
     let holder = credential.actor();
-    if let Some(proven) = verified.proven.as_ref().filter(|_| verified.first && present.is_empty())
-    {
+    // A key that the registry holds is nobody's first: its account may still bring one of its own.
+    let is_first = verified.first && present.iter().all(|key| key.held);
+    if let Some(proven) = verified.proven.as_ref().filter(|_| is_first) {
         let id = proven.key.id();
         return match keys::add(write, holder, proven).await? {
             Added::Registered => Ok(Some(id)),
@@ -215,6 +219,10 @@ async fn check_keys(
     if !verified.key_ids.iter().all(counts) {
         let detail = "the account's keys were changed meanwhile; publish again";
         return Err(Refusal::new(Code::KeyNotRegistered, detail));
+    }
+    let is_held = |id: &KeyId| present.iter().any(|key| key.id == *id && key.held);
+    if verified.key_ids.iter().all(is_held) {
+        held::refuse_downgrade(write, &verified.manifest.name, skill).await?;
     }
     if let Some(proven) = &verified.proven {
         keys::prove(write, holder, proven).await?;

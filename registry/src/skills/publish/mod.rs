@@ -20,6 +20,7 @@ use skillpkg_schema::{QualifiedName, Version};
 pub use receive::Pace;
 pub(crate) use receive::Received;
 pub(crate) use rows::{capabilities, search_text};
+pub(crate) use staged::Staged;
 pub(crate) use store::{put, still_there};
 pub(crate) use verify::{SigningKeys, Verified, verify};
 
@@ -29,7 +30,7 @@ use crate::names::judgement::{self, Confusable};
 use crate::names::likeness::Names;
 use crate::names::{deletion, pace};
 use crate::problem::{Answer, Code, Refusal};
-use crate::state::Registry;
+use crate::state::{Registry, UploadPermit};
 
 /// A point in a publish, or in taking it into the log, at which a crash is of interest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -254,8 +255,23 @@ pub async fn publish(
 ) -> Answer<PublishAnswer> {
     // Held to the end: what waits to be verified takes as much disk as what is being received.
     let upload = registry.upload_permit(credential.account_id).await?;
-    let received =
-        receive::receive(body, &registry.data.temporary(), registry.options.pace).await?;
+    let received = receive(registry, body).await?;
+    publish_received(registry, credential, request, received, upload).await
+}
+
+/// Takes a body to a file of its own.
+pub(crate) async fn receive(registry: &Registry, body: Body) -> Answer<Received> {
+    receive::receive(body, &registry.data.temporary(), registry.options.pace).await
+}
+
+/// Publishes an archive that was received, or made here; the version is visible when this answers.
+pub(crate) async fn publish_received(
+    registry: &Registry,
+    credential: &Arc<Credential>,
+    request: Request,
+    received: Received,
+    upload: UploadPermit,
+) -> Answer<PublishAnswer> {
     registry.at(Step::Received)?;
     // From here on it runs to its end, whether or not whoever asked still waits: so that what is
     // committed is never left out of the cache's knowledge.
@@ -268,6 +284,7 @@ pub async fn publish(
         let keys = verify::signing_keys(&mut read, &origin, &credential, offered).await?;
         drop(read);
         let verified = verify::verify(received, request, keys).await?;
+        let verified = verified.render(registry.options.faces.on().collect()).await?;
         registry.at(Step::Verified)?;
         let answer = match commit::existing(&registry, &credential, &verified).await? {
             Some(answer) => answer,

@@ -39,7 +39,7 @@ impl Default for Pace {
 #[derive(Debug)]
 pub(crate) struct Received {
     /// The directory, of this request alone.
-    pub(super) directory: TempDir,
+    pub(crate) directory: TempDir,
     /// The archive in it.
     pub(crate) archive: PathBuf,
 }

@@ -13,32 +13,39 @@ use skillpkg_store::archive::Sink;
 ///
 /// No path of the archive ever becomes a path on this machine: the files lie there as `0`, `1`, ….
 #[derive(Debug)]
-pub(super) struct Staged {
+pub(crate) struct Staged {
     directory: PathBuf,
     files: BTreeMap<String, (Entry, PathBuf)>,
 }
 
 impl Staged {
     /// None yet, in a new directory.
-    pub(super) fn create(directory: PathBuf) -> io::Result<Self> {
+    pub(crate) fn create(directory: PathBuf) -> io::Result<Self> {
         fs::create_dir(&directory)?;
         Ok(Self { directory, files: BTreeMap::new() })
     }
 
     /// Where the file with this path lies.
-    pub(super) fn location(&self, path: &str) -> Option<&Path> {
+    pub(crate) fn location(&self, path: &str) -> Option<&Path> {
         self.files.get(path).map(|(_, location)| location.as_path())
+    }
+}
+
+impl Staged {
+    /// A new file for the content of `entry`, which is whoever asks to write.
+    pub(crate) fn place(&mut self, entry: &FileEntry) -> io::Result<File> {
+        let location = self.directory.join(self.files.len().to_string());
+        let file = File::create_new(&location)?;
+        let executable = entry.mode == Mode::Executable;
+        let what = Entry::File { executable, size: entry.size };
+        self.files.insert(entry.path.as_str().to_owned(), (what, location));
+        Ok(file)
     }
 }
 
 impl Sink for Staged {
     fn file(&mut self, entry: &FileEntry, content: &mut dyn Read) -> io::Result<()> {
-        let location = self.directory.join(self.files.len().to_string());
-        io::copy(content, &mut File::create_new(&location)?)?;
-        let executable = entry.mode == Mode::Executable;
-        let what = Entry::File { executable, size: entry.size };
-        self.files.insert(entry.path.as_str().to_owned(), (what, location));
-        Ok(())
+        io::copy(content, &mut self.place(entry)?).map(|_| ())
     }
 }
 

@@ -21,6 +21,8 @@ use super::{Offered, Request};
 use crate::accounts::keys::{self, ProvenKey};
 use crate::accounts::proof;
 use crate::auth::Credential;
+use crate::faces::Face;
+use crate::faces::rendering::{self, Made, Outcome};
 use crate::problem::{Answer, Code, Refusal};
 
 /// The keys that a signature is looked for under.
@@ -70,6 +72,36 @@ pub(crate) struct Verified {
     pub(super) received: Received,
     /// Its files.
     pub(super) staged: Staged,
+    /// What faces serve of it, once [`Verified::render`] made it.
+    pub(super) renderings: Vec<Made>,
+}
+
+impl Verified {
+    /// Makes what these faces serve of it, and tells whoever publishes where one serves nothing.
+    ///
+    /// Runs on a thread of its own. That of a large one is left to the first request for it.
+    pub(super) async fn render(mut self, faces: Vec<Face>) -> Answer<Self> {
+        if self.manifest.unpacked_size() > rendering::MOST_AT_ONCE {
+            return Ok(self);
+        }
+        let work = tokio::task::spawn_blocking(move || {
+            for face in faces {
+                let into = self.received.directory.path();
+                let made = rendering::make(&self.staged, &self.manifest, face, into)?;
+                if let Outcome::LeftOut(reason) = &made.outcome {
+                    self.warnings.push(left_out(face, reason));
+                }
+                self.renderings.push(made);
+            }
+            Ok(self)
+        });
+        work.await.map_err(|error| Refusal::internal(&error))?
+    }
+}
+
+fn left_out(face: Face, reason: &str) -> Diagnostic {
+    let message = format!("clients that speak `{face}` are not offered this version: {reason}");
+    Diagnostic::warning("face_left_out", message)
 }
 
 /// The keys under which a signature by this account counts.
@@ -85,7 +117,13 @@ pub(super) async fn signing_keys(
 ) -> Answer<SigningKeys> {
     let keys = keys::of_account(&mut *connection, credential.account_id).await?;
     let registered = offered.and_then(|offered| keys.iter().find(|key| key.id == offered.key.id()));
-    let first = keys.is_empty();
+    // One that the registry holds was not brought by the account.
+    let first = match offered {
+        Some(offered) => {
+            keys.iter().all(|key| key.held) && keys.iter().all(|key| key.id != offered.key.id())
+        }
+        None => keys.is_empty(),
+    };
     let proven = match offered {
         // Without a proof it stays as it was registered.
         Some(Offered { key, proof })
@@ -168,6 +206,7 @@ fn verify_blocking(received: Received, request: &Request, keys: &SigningKeys) ->
             warnings,
             received,
             staged,
+            renderings: Vec::new(),
         }),
         (Some((code, fault)), _) if faults.is_empty() => {
             Err(Refusal::new(code, fault.message.clone()).with_faults(vec![fault]))

@@ -231,6 +231,7 @@ impl Content {
                 id: key.id(),
                 account: "ana".to_owned(),
                 pem: key.to_pem(),
+                held: false,
                 revoked: None,
                 reason: None,
                 revoked_index: None,
