@@ -17,6 +17,11 @@ pub enum Need {
     Nothing,
     /// To read what it names: anybody what is public, a member with `read` what is private.
     Read,
+    /// To read what it names, with a token in the path that grants `read` and nothing else: for
+    /// clients that send no header.
+    ReadByPath,
+    /// A token that allows publishing some name: which one is not said yet.
+    PublishSome,
     /// A token that allows publishing the name, of an account that may.
     Publish,
     /// A token that allows yanking the name, of an account that may publish it.
@@ -98,6 +103,44 @@ pub const TABLE: &[Row] = &[
     row(Method::GET, "/v1/keys", Need::Token),
     row(Method::POST, "/v1/keys", Need::Admin),
     row(Method::DELETE, "/v1/keys/{id}", Need::Admin),
+    // Faces: Agent Skills discovery.
+    row(Method::GET, "/.well-known/agent-skills/index.json", Need::Nothing),
+    row(Method::GET, "/s/{scope}/.well-known/agent-skills/index.json", Need::Read),
+    row(Method::GET, "/s/{scope}/{name}/.well-known/agent-skills/index.json", Need::Read),
+    row(Method::GET, "/s/{scope}/{name}/{version}/.well-known/agent-skills/index.json", Need::Read),
+    row(Method::GET, "/s/{scope}/{name}/{version}/skill.tar.gz", Need::Read),
+    row(Method::GET, "/t/{token}/s/{scope}/.well-known/agent-skills/index.json", Need::ReadByPath),
+    row(
+        Method::GET,
+        "/t/{token}/s/{scope}/{name}/.well-known/agent-skills/index.json",
+        Need::ReadByPath,
+    ),
+    row(
+        Method::GET,
+        "/t/{token}/s/{scope}/{name}/{version}/.well-known/agent-skills/index.json",
+        Need::ReadByPath,
+    ),
+    row(Method::GET, "/t/{token}/s/{scope}/{name}/{version}/skill.tar.gz", Need::ReadByPath),
+    // Faces: APM.
+    row(Method::GET, "/apm/v1/packages/{scope}/{name}/versions", Need::Read),
+    row(Method::GET, "/apm/v1/packages/{scope}/{name}/versions/{version}/download", Need::Read),
+    row(Method::PUT, "/apm/v1/packages/{scope}/{name}/versions/{version}", Need::Publish),
+    // Faces: ClawHub. Whose a skill is stands in the query there.
+    row(Method::GET, "/.well-known/clawhub.json", Need::Nothing),
+    row(Method::GET, "/clawhub/api/v1/whoami", Need::Token),
+    row(Method::GET, "/clawhub/api/v1/search", Need::Read),
+    row(Method::GET, "/clawhub/api/v1/resolve", Need::Read),
+    row(Method::GET, "/clawhub/api/v1/download", Need::Read),
+    row(Method::GET, "/clawhub/api/v1/skills", Need::Read),
+    row(Method::GET, "/clawhub/api/v1/skills/{name}", Need::Read),
+    row(Method::GET, "/clawhub/api/v1/skills/{name}/install", Need::Read),
+    row(Method::GET, "/clawhub/api/v1/skills/{name}/verify", Need::Read),
+    row(Method::GET, "/clawhub/api/v1/skills/{name}/file", Need::Read),
+    row(Method::GET, "/clawhub/api/v1/skills/{name}/versions", Need::Read),
+    row(Method::GET, "/clawhub/api/v1/skills/{name}/versions/{version}", Need::Read),
+    row(Method::POST, "/clawhub/api/v1/skills/-/upload-url", Need::PublishSome),
+    row(Method::POST, "/clawhub/api/v1/uploads/{ticket}", Need::PublishSome),
+    row(Method::POST, "/clawhub/api/v1/skills", Need::Publish),
 ];
 
 impl Row {
@@ -115,7 +158,7 @@ impl Row {
 
     /// Whether a request for it changes something.
     pub fn changes(&self) -> bool {
-        let reads = matches!(self.need, Need::Nothing | Need::Read);
+        let reads = matches!(self.need, Need::Nothing | Need::Read | Need::ReadByPath);
         !(reads || self.method == Method::GET || self.method == Method::HEAD)
     }
 }
@@ -240,6 +283,10 @@ fn granted_by(need: Need, name: Option<&QualifiedName>) -> Option<Granted<'_>> {
     match need {
         Need::Nothing | Need::Read => None,
         Need::Token | Need::ReadScope => Some(Box::new(|_| true)),
+        Need::ReadByPath => Some(Box::new(|grants| *grants == [Grant::Read])),
+        Need::PublishSome => {
+            Some(Box::new(|grants| grants.iter().any(|one| matches!(one, Grant::Publish(_)))))
+        }
         Need::Admin | Need::ManageOwners | Need::ManageScope | Need::LeaveScope => {
             Some(Box::new(|grants| grants.contains(&Grant::Admin)))
         }

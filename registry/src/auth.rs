@@ -151,7 +151,11 @@ impl Authenticator {
             .and_then(|text| text.split_once(' '))
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
             .map(|(_, secret)| secret.trim());
-        let secret = secret.ok_or_else(|| Refusal::unauthorized(OTHER_SCHEME))?;
+        self.bearer(secret.ok_or_else(|| Refusal::unauthorized(OTHER_SCHEME))?).await
+    }
+
+    /// Who has this token; refused where it is not valid.
+    pub async fn bearer(&self, secret: &str) -> Answer<Caller> {
         if !secret.starts_with(tokens::PREFIX) || secret.len() > 128 {
             return Err(Refusal::unauthorized(BAD_TOKEN));
         }

@@ -142,6 +142,10 @@ pub struct Refusal {
 #[derive(Debug, Clone)]
 pub(crate) struct Cause(pub(crate) String);
 
+/// What was wrong, for whoever writes the answer anew in another form.
+#[derive(Debug, Clone)]
+pub(crate) struct Told(pub(crate) Problem);
+
 /// What a handler answers.
 pub type Answer<T> = Result<T, Refusal>;
 
@@ -228,9 +232,11 @@ impl Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
+        let problem = self.problem();
         // Texts and numbers alone: nothing in it that serialisation can refuse.
-        let body = serde_json::to_vec(&self.problem()).unwrap_or_default();
+        let body = serde_json::to_vec(&problem).unwrap_or_default();
         let mut response = (self.code.status(), body).into_response();
+        response.extensions_mut().insert(Told(problem));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_MEDIA_TYPE));
         // A refusal depends on who asks: no cache may hand it to somebody else.

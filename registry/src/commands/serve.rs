@@ -10,6 +10,7 @@ use clap::Args;
 use ipnet::IpNet;
 use skillpkg_registry::attendance;
 use skillpkg_registry::data::{Data, DataError};
+use skillpkg_registry::faces::{Face, Faces};
 use skillpkg_registry::names::judgement::Confusable;
 use skillpkg_registry::names::popular;
 use skillpkg_registry::rates;
@@ -18,6 +19,7 @@ use skillpkg_registry::server::{self, Limits};
 use skillpkg_registry::state::{Options, Registry};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+use url::Url;
 
 use super::mirror::MirrorArguments;
 use super::{Directory, Failure, output};
@@ -72,6 +74,17 @@ pub(super) struct Serve {
         default_value_t = Limits::default().connections_per_address
     )]
     connections_per_address: usize,
+    /// Do not speak a protocol of other people's clients: `agent-skills`, `apm` or `clawhub`; may be
+    /// repeated
+    #[arg(long = "no-face", value_name = "FACE")]
+    faces_off: Vec<Face>,
+    /// Let nobody publish through those protocols, whose clients sign nothing
+    #[arg(long)]
+    no_face_publish: bool,
+    /// The URL that this registry is reached at, for absolute URLs in answers; without, the host that
+    /// each request names
+    #[arg(long, value_name = "URL", value_parser = public_url)]
+    public_url: Option<Url>,
     #[command(flatten)]
     mirror: MirrorArguments,
 }
@@ -103,6 +116,11 @@ impl Serve {
             popular_names,
             rates: self.rates(),
             origin: self.origin.clone(),
+            faces: Faces {
+                off: self.faces_off.clone(),
+                read_only: self.no_face_publish,
+                public_url: self.public_url.clone(),
+            },
             ..Options::default()
         };
         let mirror = self.mirror.open(&data).await?;
@@ -186,6 +204,18 @@ fn network(text: &str) -> Result<IpNet, String> {
         "expected an IP address or a network, such as `127.0.0.1`, `10.0.0.0/8` or `2001:db8::/48`"
             .to_owned()
     })
+}
+
+/// Reads the URL of a registry: of a host, and perhaps of a path.
+fn public_url(text: &str) -> Result<Url, String> {
+    let url = Url::parse(text).ok().filter(|url| {
+        let is_plain = url.query().is_none() && url.fragment().is_none();
+        matches!(url.scheme(), "http" | "https")
+            && url.username().is_empty()
+            && url.password().is_none()
+            && is_plain
+    });
+    url.ok_or_else(|| "expected a URL such as `https://skills.example`".to_owned())
 }
 
 /// Reads where to listen.

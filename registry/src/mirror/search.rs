@@ -59,6 +59,35 @@ impl Mirror {
     }
 }
 
+impl Mirror {
+    /// The names of a scope that are held, in order.
+    pub async fn names_in(&self, scope: &str, limit: u32) -> Answer<Vec<QualifiedName>> {
+        self.names("k.scope = $1", scope, limit).await
+    }
+
+    /// The names that are held and differ in their scope alone, in order.
+    pub async fn names_called(&self, name: &str, limit: u32) -> Answer<Vec<QualifiedName>> {
+        self.names("k.name = $1", name, limit).await
+    }
+
+    async fn names(&self, which: &str, text: &str, limit: u32) -> Answer<Vec<QualifiedName>> {
+        let query = format!(
+            "SELECT k.scope, k.name FROM mirrored_skills k {SHOWN} AND {which}
+             ORDER BY k.name, k.scope LIMIT $2"
+        );
+        let rows: Vec<(String, String)> = sqlx::query_as(AssertSqlSafe(query))
+            .bind(text)
+            .bind(i64::from(limit))
+            .fetch_all(self.0.data.database.readers())
+            .await?;
+        rows.into_iter()
+            .map(|(scope, name)| {
+                QualifiedName::from_wire(&scope, &name).map_err(|error| Refusal::internal(&error))
+            })
+            .collect()
+    }
+}
+
 // What has become this registry's own since is not upstream's to show.
 const SHOWN: &str = "WHERE k.current_version IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM scopes s WHERE s.name = k.scope AND s.name <> '_')

@@ -1,7 +1,7 @@
 //! Archives as they were uploaded.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, Method};
 use axum::response::Response;
 use skillpkg_schema::wire::{ARCHIVE_MEDIA_TYPE, Problem};
 use skillpkg_schema::{Algorithm, ContentAddress, Sha256Digest};
@@ -42,20 +42,10 @@ pub(super) async fn get(
     let address = read_digest(&digest)?;
     let located = content::locate(&registry, &caller, &passage, Kind::Archive, &address).await?;
     let answer = content::answer(&registry, &located, ARCHIVE_MEDIA_TYPE, &method, &asked).await?;
-    if method == Method::GET && starts(&answer) {
+    if method == Method::GET && content::starts(&answer) {
         registry.downloads.count(&located.digest);
     }
     Ok(answer)
-}
-
-/// Whether an answer holds the first byte: a download in several ranges is one.
-fn starts(answer: &Response) -> bool {
-    let range = answer.headers().get(header::CONTENT_RANGE).map(HeaderValue::as_bytes);
-    match answer.status() {
-        StatusCode::OK => true,
-        StatusCode::PARTIAL_CONTENT => range.is_some_and(|range| range.starts_with(b"bytes 0-")),
-        _ => false,
-    }
 }
 
 fn read_digest(text: &str) -> Answer<ContentAddress> {

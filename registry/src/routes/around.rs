@@ -13,9 +13,10 @@ use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
 use skillpkg_schema::diagnostic::escape;
 
-use super::relayed;
+use super::{faces, relayed};
 use crate::access::{self, Decision, Need, Row};
 use crate::auth::Caller;
+use crate::faces::Face;
 use crate::metrics::Routed;
 use crate::problem::{Answer, Cause, Code, PROBLEM_MEDIA_TYPE, Refusal};
 use crate::random;
@@ -35,12 +36,15 @@ pub(super) async fn authorise(
     mut request: Request,
     next: Next,
 ) -> Response {
+    if !registry.options.faces.serves(path.as_str()) {
+        return Refusal::not_found().into_response();
+    }
     let Some((place, row)) = access::place_of(request.method(), path.as_str()) else {
         return no_row(path.as_str());
     };
     let peer = request.extensions().get::<Peer>().copied();
     let admitted = match relayed::check_hops(&registry, &mut request) {
-        Ok(()) => admit(&registry, row, peer, request.headers()).await,
+        Ok(()) => admit(&registry, row, peer, request.uri().path(), request.headers()).await,
         Err(refusal) => Err(refusal),
     };
     match admitted {
@@ -66,11 +70,13 @@ async fn admit(
     registry: &Registry,
     row: &Row,
     peer: Option<Peer>,
+    path: &str,
     headers: &HeaderMap,
 ) -> Answer<Caller> {
     let need = row.need;
     let caller = match need {
         Need::Nothing => Ok(Caller::Anonymous),
+        Need::ReadByPath => registry.authenticator.bearer(token_of(path)).await,
         _ => registry.authenticator.caller(headers).await,
     };
     let caller = match caller {
@@ -97,14 +103,34 @@ async fn admit(
         }
         Decision::LacksGrant => {
             let grant = match need {
-                Need::Publish => "publish:…",
+                Need::Publish | Need::PublishSome => "publish:…",
                 Need::Yank => "yank:…",
+                Need::ReadByPath => {
+                    let detail = "a token in a path is written into files that people share: this \
+                                  takes one that grants `read` and nothing else";
+                    return Err(Refusal::new(Code::TokenLacksGrant, detail));
+                }
                 _ => "admin",
             };
             let detail = format!("this needs a token that grants `{grant}`");
             Err(Refusal::new(Code::TokenLacksGrant, detail))
         }
         _ => Ok(caller),
+    }
+}
+
+/// The token in a path such as `/t/TOKEN/s/…`, as it stands there: one has no character that is
+/// written otherwise.
+fn token_of(path: &str) -> &str {
+    path.split('/').nth(2).unwrap_or_default()
+}
+
+/// A path as it may be noted: a token in it is not.
+fn noted(path: &str) -> String {
+    match path.strip_prefix("/t/").map(|rest| rest.split_once('/')) {
+        Some(Some((_, rest))) => format!("/t/…/{}", escape(rest)),
+        Some(None) => "/t/…".to_owned(),
+        None => escape(path),
     }
 }
 
@@ -153,9 +179,13 @@ pub(super) async fn dress(
     let start = Instant::now();
     let id = request_id();
     let (method, uri) = (request.method().clone(), request.uri().clone());
+    let face = Face::of_path(uri.path());
     let mut response = as_problem(next.run(request).await);
+    if face == Some(Face::ClawHub) {
+        response = faces::plain(response);
+    }
     let status = response.status();
-    let note = || (escape(uri.path()), status.as_u16(), start.elapsed());
+    let note = || (noted(uri.path()), status.as_u16(), start.elapsed());
     if status.is_server_error() {
         let (path, status, elapsed) = note();
         let cause = response.extensions_mut().remove().map_or_else(String::new, |Cause(text)| text);
@@ -196,7 +226,8 @@ fn as_problem(response: Response) -> Response {
         .headers()
         .get(header::CONTENT_TYPE)
         .is_some_and(|kind| kind.as_bytes() == PROBLEM_MEDIA_TYPE.as_bytes());
-    if is_problem || !(status.is_client_error() || status.is_server_error()) {
+    let is_foreign = response.extensions().get::<faces::Foreign>().is_some();
+    if is_problem || is_foreign || !(status.is_client_error() || status.is_server_error()) {
         return response;
     }
     let allow = response.headers().get(header::ALLOW).cloned();

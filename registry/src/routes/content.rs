@@ -67,6 +67,16 @@ pub(super) async fn answer(
     Ok(response)
 }
 
+/// Whether an answer holds the first byte: a download in several ranges is one.
+pub(super) fn starts(answer: &Response) -> bool {
+    let range = answer.headers().get(header::CONTENT_RANGE).map(HeaderValue::as_bytes);
+    match answer.status() {
+        StatusCode::OK => true,
+        StatusCode::PARTIAL_CONTENT => range.is_some_and(|range| range.starts_with(b"bytes 0-")),
+        _ => false,
+    }
+}
+
 /// Says who may keep an answer: nobody between, where members alone may read it.
 pub(super) fn caching(headers: &mut HeaderMap, private: bool, public: &'static str) {
     let control = if private { "private, no-store" } else { public };

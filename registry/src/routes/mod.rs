@@ -7,6 +7,7 @@ mod blobs;
 mod content;
 mod document;
 mod extract;
+mod faces;
 mod health;
 mod index;
 mod invitations;
@@ -81,9 +82,10 @@ pub fn router(registry: &Registry) -> (Router, OpenApi) {
         .routes(routes!(tokens::revoke))
         .routes(routes!(keys::list, keys::add))
         .routes(routes!(keys::revoke))
+        .merge(faces::small())
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, ANSWER_TIMEOUT))
         .layer(RequestBodyLimitLayer::new(MAX_BODY_BYTES));
-    let large = OpenApiRouter::default().routes(routes!(publish::publish)).layer(
+    let large = OpenApiRouter::default().routes(routes!(publish::publish)).merge(faces::large()).layer(
         RequestBodyLimitLayer::new(usize::try_from(MAX_ARCHIVE_BYTES).unwrap_or(usize::MAX)),
     );
     let (router, document) = small.merge(large).split_for_parts();

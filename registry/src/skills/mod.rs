@@ -84,7 +84,7 @@ pub fn refuse(decision: Decision, need: Need, name: &QualifiedName) -> Answer<()
         }
         Decision::LacksGrant => {
             let grant = match need {
-                Need::Publish => format!("publish:{name}"),
+                Need::Publish | Need::PublishSome => format!("publish:{name}"),
                 Need::Yank => format!("yank:{name}"),
                 _ => "admin".to_owned(),
             };

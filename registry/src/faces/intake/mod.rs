@@ -100,16 +100,22 @@ pub(crate) async fn admit(
     name: &QualifiedName,
 ) -> Answer<()> {
     publish::admit(registry, caller, name, None).await?;
-    if registry.options.faces.read_only {
-        let detail = "this registry takes no versions from this client: publish with \
-                      `skillpkg publish`";
-        return Err(Refusal::new(Code::FacePublishRefused, detail));
-    }
+    admit_any(registry)?;
     let mut read = registry.data.database.readers().acquire().await?;
     if let Some(skill) = skills::find(&mut read, name).await?
         && held::signed_by_author(&mut read, skill).await?
     {
         return Err(held::downgrade(name));
+    }
+    Ok(())
+}
+
+/// Refuses where nothing is published through faces.
+pub(crate) fn admit_any(registry: &Registry) -> Answer<()> {
+    if registry.options.faces.read_only {
+        let detail = "this registry takes no versions from this client: publish with \
+                      `skillpkg publish`";
+        return Err(Refusal::new(Code::FacePublishRefused, detail));
     }
     Ok(())
 }

@@ -1,0 +1,98 @@
+//! A version's container, and single files of it.
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, Method};
+use axum::response::Response;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::{Found, Which};
+use crate::auth::Caller;
+use crate::blobs::Kind;
+use crate::contents::Located;
+use crate::faces::Face;
+use crate::problem::Refusal;
+use crate::routes::content;
+use crate::routes::extract::Query;
+use crate::routes::faces::{Served, container, manifest, rendered};
+use crate::routes::relayed::Passage;
+use crate::state::Registry;
+
+/// Which file.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::routes::faces) struct Asked {
+    /// Its path.
+    path: String,
+}
+
+/// Which skill.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(in crate::routes::faces) struct Slug {
+    /// The name.
+    slug: String,
+}
+
+/// One file of a version.
+#[utoipa::path(
+    get,
+    path = "/clawhub/api/v1/skills/{name}/file",
+    tag = "clawhub",
+    params(("name" = String, Path, description = "The name within the scope"), Asked, Which),
+    responses(
+        (status = 200, content_type = "application/octet-stream", description = "Its bytes"),
+        (status = "4XX", content_type = "text/plain", description = "What was wrong"),
+    ),
+    security((), ("token" = [])),
+)]
+#[expect(clippy::too_many_arguments, reason = "each is taken out of the request by its type")]
+pub(in crate::routes::faces) async fn file(
+    State(registry): State<Registry>,
+    caller: Caller,
+    passage: Passage,
+    Path(slug): Path<String>,
+    Query(asked): Query<Asked>,
+    Query(which): Query<Which>,
+    method: Method,
+    headers: HeaderMap,
+) -> Found<Response> {
+    let offer = which.offer(&registry, &caller, &passage, &slug).await?;
+    let (entry, _) = which.entry(&offer)?;
+    let manifest = manifest(&registry, &caller, &passage, entry).await?;
+    let file = manifest.file(&asked.path).ok_or_else(Refusal::not_found)?;
+    let public = !offer.document.private;
+    let located = Located { kind: Kind::File, digest: file.sha256, size: file.size, public };
+    let media_type = "application/octet-stream";
+    Ok(content::answer(&registry, &located, media_type, &method, &headers).await?)
+}
+
+/// A version's container: a zip with the files at its root.
+#[utoipa::path(
+    get,
+    path = "/clawhub/api/v1/download",
+    tag = "clawhub",
+    params(Slug, Which),
+    responses(
+        (status = 200, content_type = "application/zip", description = "The container"),
+        (status = "4XX", content_type = "text/plain", description = "What was wrong"),
+    ),
+    security((), ("token" = [])),
+)]
+pub(in crate::routes::faces) async fn download(
+    State(registry): State<Registry>,
+    caller: Caller,
+    passage: Passage,
+    Query(asked): Query<Slug>,
+    Query(which): Query<Which>,
+    method: Method,
+    headers: HeaderMap,
+) -> Found<Response> {
+    let offer = which.offer(&registry, &caller, &passage, &asked.slug).await?;
+    let (entry, _) = which.entry(&offer)?;
+    let rendered = rendered(&registry, &caller, &passage, entry, Face::ClawHub).await?;
+    let is_public = !offer.document.private;
+    let served =
+        Served { media_type: "application/zip", is_public, method: &method, asked: &headers };
+    Ok(container(&registry, entry, rendered, served).await?)
+}

@@ -1,0 +1,200 @@
+//! Routes of the faces, and what they share.
+
+mod agent_skills;
+mod apm;
+mod clawhub;
+mod listing;
+mod plain;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::response::Response;
+use serde::Serialize;
+use skillpkg_schema::limits::MAX_MANIFEST_BYTES;
+use skillpkg_schema::wire::VersionEntry;
+use skillpkg_schema::{Manifest, QualifiedName, Sha256Digest};
+use url::Url;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub(super) use plain::{Foreign, plain};
+
+use super::content::{self, caching};
+use super::relayed::Passage;
+use crate::auth::Caller;
+use crate::blobs::Kind;
+use crate::contents::Located;
+use crate::faces::Face;
+use crate::faces::offer::Offer;
+use crate::faces::rendering::{self, Rendered};
+use crate::problem::{Answer, Code, Refusal};
+use crate::state::Registry;
+
+/// Routes whose requests are short.
+pub(super) fn small() -> OpenApiRouter<Registry> {
+    OpenApiRouter::default()
+        .routes(routes!(agent_skills::of_registry))
+        .routes(routes!(agent_skills::of_scope))
+        .routes(routes!(agent_skills::of_skill))
+        .routes(routes!(agent_skills::of_version))
+        .routes(routes!(agent_skills::archive))
+        .routes(routes!(agent_skills::of_scope_by_token))
+        .routes(routes!(agent_skills::of_skill_by_token))
+        .routes(routes!(agent_skills::of_version_by_token))
+        .routes(routes!(agent_skills::archive_by_token))
+        .routes(routes!(apm::versions))
+        .routes(routes!(apm::download))
+        .routes(routes!(clawhub::account::discovery))
+        .routes(routes!(clawhub::account::whoami))
+        .routes(routes!(clawhub::find::search))
+        .routes(routes!(clawhub::find::list))
+        .routes(routes!(clawhub::find::resolve))
+        .routes(routes!(clawhub::skill::get))
+        .routes(routes!(clawhub::skill::install))
+        .routes(routes!(clawhub::skill::verify))
+        .routes(routes!(clawhub::skill::versions))
+        .routes(routes!(clawhub::skill::version))
+        .routes(routes!(clawhub::content::file))
+        .routes(routes!(clawhub::content::download))
+        .routes(routes!(clawhub::publish::promise))
+}
+
+/// Routes that take files.
+pub(super) fn large() -> OpenApiRouter<Registry> {
+    OpenApiRouter::default()
+        .routes(routes!(apm::publish))
+        .routes(routes!(clawhub::publish::upload))
+        .routes(routes!(clawhub::publish::publish))
+}
+
+/// What is offered of a skill that the caller may read: this registry's own, or on a mirror
+/// upstream's.
+async fn offer(
+    registry: &Registry,
+    caller: &Caller,
+    passage: &Passage,
+    name: &QualifiedName,
+) -> Answer<Offer> {
+    if let Some(prepared) = registry.documents.get(caller, name).await? {
+        return Offer::read(&prepared.bytes);
+    }
+    let (held, _) = passage.skill(name).await?.ok_or_else(Refusal::not_found)?;
+    Offer::read(&held.bytes)
+}
+
+/// What a face has of a version, made now where it was not before.
+async fn rendered(
+    registry: &Registry,
+    caller: &Caller,
+    passage: &Passage,
+    entry: &VersionEntry,
+    face: Face,
+) -> Answer<Rendered> {
+    let readers = registry.data.database.readers();
+    if let Some(rendered) = rendering::recorded(readers, &entry.address, face).await? {
+        return Ok(rendered);
+    }
+    // On a mirror this fetches it.
+    content::locate(registry, caller, passage, Kind::Manifest, &entry.address).await?;
+    rendering::make_late(registry, &entry.address, face).await
+}
+
+/// The manifest of a version.
+async fn manifest(
+    registry: &Registry,
+    caller: &Caller,
+    passage: &Passage,
+    entry: &VersionEntry,
+) -> Answer<Manifest> {
+    let located =
+        content::locate(registry, caller, passage, Kind::Manifest, &entry.address).await?;
+    let most = MAX_MANIFEST_BYTES as u64;
+    let bytes = registry.data.blobs.read_whole(Kind::Manifest, &located.digest, most).await?;
+    let bytes = bytes.ok_or_else(|| Refusal::internal(&"a manifest is missing"))?;
+    Manifest::from_canonical_bytes(&bytes).map_err(|error| Refusal::internal(&error))
+}
+
+/// How a container is answered with.
+#[derive(Debug, Clone, Copy)]
+struct Served<'a> {
+    media_type: &'static str,
+    is_public: bool,
+    method: &'a Method,
+    asked: &'a HeaderMap,
+}
+
+/// Answers with what a face has of a version; what it leaves out is not there, for the reason given.
+async fn container(
+    registry: &Registry,
+    entry: &VersionEntry,
+    rendered: Rendered,
+    served: Served<'_>,
+) -> Answer<Response> {
+    let (digest, size) = match rendered {
+        Rendered::Container { digest, size } => (digest, size),
+        Rendered::LeftOut(reason) => {
+            let detail = format!("this version is not offered here: {reason}");
+            return Err(Refusal::new(Code::NotFound, detail));
+        }
+    };
+    let located = Located { kind: Kind::Rendering, digest, size, public: served.is_public };
+    let answer =
+        content::answer(registry, &located, served.media_type, served.method, served.asked).await?;
+    if *served.method == Method::GET && content::starts(&answer) {
+        registry.downloads.count(&Sha256Digest::from_bytes(*entry.archive.digest()));
+    }
+    Ok(answer)
+}
+
+/// A JSON answer that may be kept for a minute where anybody may read it.
+fn listed(json: &impl Serialize, private: bool) -> Answer<Response> {
+    let body = serde_json::to_vec(json).map_err(|error| Refusal::internal(&error))?;
+    let mut response = Response::new(Body::from(body));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    caching(headers, private, "public, max-age=60");
+    Ok(response)
+}
+
+/// The URL that this registry is reached at, without a `/` at its end: as its operator says, else as
+/// the request does.
+fn base(registry: &Registry, asked: &HeaderMap) -> Answer<String> {
+    if let Some(url) = &registry.options.faces.public_url {
+        return Ok(url.as_str().trim_end_matches('/').to_owned());
+    }
+    let host = asked.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let url = Url::parse(&format!("http://{host}/")).ok();
+    let is_host = |url: &Url| {
+        url.path() == "/"
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none()
+    };
+    let url = url.filter(is_host).ok_or_else(|| {
+        let detail = "the request names no host, and this registry's operator has not said where it \
+                      is reached (`serve --public-url`)";
+        Refusal::new(Code::InvalidRequest, detail)
+    })?;
+    Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// A name of another client's making: its case does not count, and what is none here is not there.
+fn name_of(scope: &str, name: &str) -> Answer<QualifiedName> {
+    QualifiedName::from_wire(&scope.to_ascii_lowercase(), &name.to_ascii_lowercase())
+        .map_err(|_| Refusal::not_found())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_taken_in_any_case_and_what_is_none_is_not_there() {
+        assert_eq!(name_of("Acme", "PDF-Tools").unwrap().to_string(), "acme/pdf-tools");
+        assert_eq!(name_of("_", "pdf").unwrap().to_string(), "pdf");
+        for (scope, name) in [("a b", "pdf"), ("acme", ".."), ("acme", ""), ("", "pdf")] {
+            assert_eq!(name_of(scope, name).unwrap_err().code(), Code::NotFound);
+        }
+    }
+}
