@@ -13,6 +13,7 @@
 )]
 
 mod binaries;
+mod clients;
 mod machine;
 pub mod named_tests;
 pub mod postgres;
@@ -22,6 +23,7 @@ pub mod s3;
 mod skips;
 
 pub use binaries::binary;
+pub use clients::OtherClient;
 pub use machine::{Answer, Machine};
 pub use registry::Registry;
 pub use relay::relay;

@@ -33,6 +33,9 @@ pub(crate) struct Arguments {
 struct Signer {
     account: Option<String>,
     key: KeyId,
+    /// Whether the registry has the private key, and signed for the account.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    held: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     revoked: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,6 +133,7 @@ fn signer(document: &Document, key: KeyId) -> Signer {
     Signer {
         account: known.map(|one| one.account.clone()),
         key,
+        held: known.is_some_and(|one| one.held),
         revoked: known.and_then(|one| one.revoked.clone()),
         reason: known.and_then(|one| one.reason.clone()),
     }
@@ -179,7 +183,16 @@ fn text(shown: &Shown<'_>) -> String {
     text.push_str("\n\nSigned by");
     for signer in &shown.signers {
         let account = signer.account.as_deref().map_or_else(|| "nobody known".to_owned(), escape);
-        let _ = write!(text, "\n  {account} with key {}", signer.key);
+        if signer.held {
+            let _ = write!(
+                text,
+                "\n  the registry for {account}, who published with a client that signs nothing, \
+                 with key {}",
+                signer.key
+            );
+        } else {
+            let _ = write!(text, "\n  {account} with key {}", signer.key);
+        }
         if let Some(when) = &signer.revoked {
             let reason = signer.reason.as_deref().map(|reason| format!(": {}", escape(reason)));
             let reason = reason.unwrap_or_default();

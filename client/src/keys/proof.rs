@@ -28,7 +28,9 @@ pub struct Proof {
 pub async fn is_needed(registry: &Registry, key: &KeyId) -> Result<bool, Error> {
     let keys = registry.keys().await?.keys;
     let own = keys.iter().find(|known| known.id == *key);
-    Ok(keys.is_empty() || own.is_some_and(|own| !own.proven && own.revoked.is_none()))
+    // One that the registry holds is none that the account has brought.
+    let has_none = keys.iter().all(|known| known.held);
+    Ok(has_none || own.is_some_and(|own| !own.proven && own.revoked.is_none()))
 }
 
 /// Signs with `key` that the account of the token holds it, at the registry whose log this is.

@@ -16,9 +16,8 @@ const ORDER: &str = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789";
 
 /// The fingerprint of a snapshot; [`None`] where it cannot be known.
 pub fn of(manifest: &Manifest) -> Option<Sha256Digest> {
-    let counts = |path: &str| {
-        path.split('/').all(|part| !part.starts_with('.') && part != "node_modules")
-    };
+    let counts =
+        |path: &str| path.split('/').all(|part| !part.starts_with('.') && part != "node_modules");
     let paths = || manifest.files.iter().map(|file| file.path.as_str());
     if paths().any(|path| IGNORES.contains(&path) || !path.is_ascii()) {
         return None;
@@ -53,9 +52,26 @@ mod tests {
     fn paths_are_sorted_as_the_client_sorts_them() {
         // As `localeCompare` of Node 22 sorts them.
         let sorted = [
-            "_a", "-a", "a", "A", "a b", "a_b", "a-b", "a.b", "a/b", "a1", "ab", "aB", "Ab", "AB",
-            "b", "Big_File.txt", "references/api_a.md", "references/api-b.md",
-            "references/Guide.md", "SKILL.md",
+            "_a",
+            "-a",
+            "a",
+            "A",
+            "a b",
+            "a_b",
+            "a-b",
+            "a.b",
+            "a/b",
+            "a1",
+            "ab",
+            "aB",
+            "Ab",
+            "AB",
+            "b",
+            "Big_File.txt",
+            "references/api_a.md",
+            "references/api-b.md",
+            "references/Guide.md",
+            "SKILL.md",
         ];
         let mut found = sorted;
         found.reverse();

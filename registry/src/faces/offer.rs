@@ -39,8 +39,7 @@ impl Offer {
     /// The versions that may be picked, the best first: neither yanked nor under an advisory that
     /// forbids them.
     pub fn listed(&self) -> Vec<&VersionEntry> {
-        let is_listed =
-            |entry: &&VersionEntry| entry.yanked.is_none() && !self.is_forbidden(entry);
+        let is_listed = |entry: &&VersionEntry| entry.yanked.is_none() && !self.is_forbidden(entry);
         let mut listed: Vec<_> = self.document.versions.iter().filter(is_listed).collect();
         listed.sort_by(|one, other| newest_first(&one.version, &other.version));
         listed

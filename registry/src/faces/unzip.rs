@@ -125,12 +125,10 @@ pub fn unzip(
 }
 
 /// The entries by where they lie, and where their directory does.
-fn entries(
-    zip: &mut (impl Read + Seek),
-    bounds: Bounds,
-) -> Result<(Vec<Entry>, u64), UnzipError> {
+fn entries(zip: &mut (impl Read + Seek), bounds: Bounds) -> Result<(Vec<Entry>, u64), UnzipError> {
     let length = zip.seek(SeekFrom::End(0))?;
-    let end_at = length.checked_sub(END_BYTES as u64).ok_or(UnzipError::Shape("it is too short"))?;
+    let end_at =
+        length.checked_sub(END_BYTES as u64).ok_or(UnzipError::Shape("it is too short"))?;
     zip.seek(SeekFrom::Start(end_at))?;
     let mut end = [0; END_BYTES];
     zip.read_exact(&mut end)?;
@@ -253,8 +251,7 @@ fn read_entry(
     if !is_same {
         return Err(refused("is another in the directory than where it lies"));
     }
-    let start =
-        entry.offset + LOCAL_BYTES as u64 + u64::from(name_bytes) + u64::from(extra_bytes);
+    let start = entry.offset + LOCAL_BYTES as u64 + u64::from(name_bytes) + u64::from(extra_bytes);
     zip.seek(SeekFrom::Start(start))?;
     if !entry.name.ends_with('/') {
         content(zip, entry, take)?;
@@ -274,11 +271,7 @@ fn read_entry(
     Ok(end + 12)
 }
 
-fn content(
-    zip: &mut impl Read,
-    entry: &Entry,
-    take: &mut Take<'_>,
-) -> Result<(), UnzipError> {
+fn content(zip: &mut impl Read, entry: &Entry, take: &mut Take<'_>) -> Result<(), UnzipError> {
     let refused = |reason| UnzipError::Entry { name: entry.name.clone(), reason };
     let mut packed = zip.take(entry.packed);
     let unpacked: &mut dyn Read =

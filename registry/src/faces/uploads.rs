@@ -95,8 +95,7 @@ impl Uploads {
     /// Takes the file out that was uploaded under a ticket.
     pub fn take(&self, account: i64, ticket: &str) -> Option<(Promised, TempPath)> {
         let mut uploads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_ready =
-            |upload: &Upload| upload.is_of(account) && upload.file.is_some();
+        let is_ready = |upload: &Upload| upload.is_of(account) && upload.file.is_some();
         if !uploads.get(ticket).is_some_and(is_ready) {
             return None;
         }

@@ -85,9 +85,10 @@ pub fn router(registry: &Registry) -> (Router, OpenApi) {
         .merge(faces::small())
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, ANSWER_TIMEOUT))
         .layer(RequestBodyLimitLayer::new(MAX_BODY_BYTES));
-    let large = OpenApiRouter::default().routes(routes!(publish::publish)).merge(faces::large()).layer(
-        RequestBodyLimitLayer::new(usize::try_from(MAX_ARCHIVE_BYTES).unwrap_or(usize::MAX)),
-    );
+    let large =
+        OpenApiRouter::default().routes(routes!(publish::publish)).merge(faces::large()).layer(
+            RequestBodyLimitLayer::new(usize::try_from(MAX_ARCHIVE_BYTES).unwrap_or(usize::MAX)),
+        );
     let (router, document) = small.merge(large).split_for_parts();
     let router = router
         .route_layer(from_fn_with_state(registry.clone(), around::authorise))

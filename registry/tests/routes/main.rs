@@ -18,6 +18,7 @@ mod crowd;
 mod deletion;
 mod disk;
 mod document;
+mod faces;
 mod health;
 mod index;
 mod keys;

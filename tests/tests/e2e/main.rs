@@ -3,11 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a helper that cannot do its part ends the test")]
 
 mod accounts;
+mod agent_skills;
+mod apm;
 mod bound;
 mod bundle;
 #[cfg(target_os = "linux")]
 mod calls;
+mod clawhub;
 mod documents;
+mod faces;
 mod files;
 mod findings;
 mod install;

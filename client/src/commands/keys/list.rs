@@ -176,6 +176,9 @@ fn account_line(key: &Key) -> String {
     let reason = key.reason.as_deref().map(|reason| format!(": {}", escape(reason)));
     let state = match key.revoked.as_deref() {
         Some(when) => format!("  revoked {}{}", escape(when), reason.unwrap_or_default()),
+        None if key.held => {
+            "  (held by the registry, which signs with it for clients that sign nothing)".to_owned()
+        }
         None if key.proven => String::new(),
         None => "  (never shown to be held: `skillpkg keys add` with its file does)".to_owned(),
     };

@@ -129,8 +129,11 @@ pub(crate) async fn publish(
     version: Version,
 ) -> Answer<PublishAnswer> {
     let upload = registry.upload_permit(credential.account_id).await?;
-    let options =
-        PackOptions { name: Some(name.clone()), version: Some(version.clone()), allow_secrets: false };
+    let options = PackOptions {
+        name: Some(name.clone()),
+        version: Some(version.clone()),
+        allow_secrets: false,
+    };
     let packing = blocking(move || {
         let packing = Packing::plan(intake.directory.path(), &options).map_err(faults)?;
         says_the_same(&packing, &options)?;

@@ -30,9 +30,10 @@ pub(crate) fn unpack(
     intake: &mut Intake,
 ) -> Answer<()> {
     let mut reading = Reading { intake, name, package_file: None, skill: None, refusal: None };
-    let read = unzip(&mut BufReader::new(package), Bounds::default(), &mut |path, mode, content| {
-        reading.take(path, mode, content)
-    });
+    let read =
+        unzip(&mut BufReader::new(package), Bounds::default(), &mut |path, mode, content| {
+            reading.take(path, mode, content)
+        });
     let Reading { package_file, skill, refusal, .. } = reading;
     if let Some(refusal) = refusal {
         return Err(refusal);

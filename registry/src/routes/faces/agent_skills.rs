@@ -106,7 +106,8 @@ impl Asker<'_> {
         let until = Instant::now() + PATIENCE;
         for (offer, entry) in picked {
             let name = &offer.document.name;
-            let made = rendered(self.registry, self.caller, self.passage, &entry, Face::AgentSkills);
+            let made =
+                rendered(self.registry, self.caller, self.passage, &entry, Face::AgentSkills);
             let reason = match timeout_at(until, made).await {
                 Ok(Ok(Rendered::Container { digest, .. })) => {
                     skills.push(Skill {
@@ -167,8 +168,8 @@ impl Asker<'_> {
             return Err(Refusal::not_found());
         }
         let private = picked.iter().any(|(offer, _)| offer.document.private);
-        let index =
-            self.index(picked, |name, version| format!("../../{}/{}/", name.name(), url_of(version)));
+        let index = self
+            .index(picked, |name, version| format!("../../{}/{}/", name.name(), url_of(version)));
         listed(&Index { more, ..index.await }, private || self.by_token)
     }
 
@@ -176,7 +177,8 @@ impl Asker<'_> {
         let offer = self.offer(&skill_of(path)?).await?;
         let entry = offer.latest().cloned().ok_or_else(Refusal::not_found)?;
         let private = offer.document.private || self.by_token;
-        let index = self.index(vec![(offer, entry)], |_, version| format!("../../{}/", url_of(version)));
+        let index =
+            self.index(vec![(offer, entry)], |_, version| format!("../../{}/", url_of(version)));
         listed(&index.await, private)
     }
 
@@ -230,13 +232,10 @@ fn unambiguous(names: Vec<QualifiedName>) -> Vec<QualifiedName> {
         *count.entry(key(name)).or_default() += 1;
     }
     let is_alone = |name: &QualifiedName| count.get(&key(name)).is_none_or(|count| *count == 1);
-    let bare: Vec<String> =
-        names.iter().filter(|name| name.scope().is_none()).map(key).collect();
+    let bare: Vec<String> = names.iter().filter(|name| name.scope().is_none()).map(key).collect();
     names
         .iter()
-        .filter(|name| {
-            is_alone(name) || (name.scope().is_none() && bare.contains(&key(name)))
-        })
+        .filter(|name| is_alone(name) || (name.scope().is_none() && bare.contains(&key(name))))
         .cloned()
         .collect()
 }
@@ -257,8 +256,7 @@ pub(super) async fn of_registry(
     let found = search::search(&registry, &caller, "", MOST, 0).await?;
     let more = found.total > u64::from(MOST);
     let names = unambiguous(found.skills.into_iter().map(|hit| hit.name).collect());
-    let asker =
-        Asker { registry: &registry, caller: &caller, passage: &passage, by_token: false };
+    let asker = Asker { registry: &registry, caller: &caller, passage: &passage, by_token: false };
     let picked = asker.picked(names).await?;
     let index = asker.index(picked, |name, version| {
         format!("../../s/{}/{}/{}/", name.wire_scope(), name.name(), url_of(version))

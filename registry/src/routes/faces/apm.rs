@@ -137,7 +137,8 @@ pub(super) async fn download(
     let entry = offer.exact(&version)?;
     let rendered = rendered(&registry, &caller, &passage, entry, Face::Apm).await?;
     let is_public = !offer.document.private;
-    let served = Served { media_type: "application/zip", is_public, method: &method, asked: &asked };
+    let served =
+        Served { media_type: "application/zip", is_public, method: &method, asked: &asked };
     container(&registry, entry, rendered, served).await
 }
 
@@ -212,9 +213,8 @@ async fn admitted(
     name: &str,
     version: &str,
 ) -> Answer<(QualifiedName, Version)> {
-    let name =
-        QualifiedName::from_wire(&scope.to_ascii_lowercase(), &name.to_ascii_lowercase())
-            .map_err(|error| Refusal::new(Code::InvalidName, error.to_string()))?;
+    let name = QualifiedName::from_wire(&scope.to_ascii_lowercase(), &name.to_ascii_lowercase())
+        .map_err(|error| Refusal::new(Code::InvalidName, error.to_string()))?;
     let version: Version =
         version.parse().map_err(|error: skillpkg_schema::version::VersionError| {
             Refusal::new(Code::InvalidVersion, error.to_string())

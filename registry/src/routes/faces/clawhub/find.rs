@@ -122,8 +122,7 @@ pub(in crate::routes::faces) async fn list(
     };
     let prefix = asked.prefix.to_ascii_lowercase();
     let prefix = prefix.rsplit('/').next().unwrap_or_default();
-    let mut names =
-        listing::page(&registry, &caller, order, prefix, (limit + 1, offset)).await?;
+    let mut names = listing::page(&registry, &caller, order, prefix, (limit + 1, offset)).await?;
     let more = names.len() > limit as usize;
     names.truncate(limit as usize);
     let mut items = Vec::with_capacity(names.len());

@@ -70,8 +70,7 @@ impl IntoResponse for Miss {
             })
             .collect();
         let message = "several scopes have a skill of this name: say which is meant";
-        let body =
-            json!({"code": "AMBIGUOUS_SKILL_SLUG", "message": message, "matches": matches});
+        let body = json!({"code": "AMBIGUOUS_SKILL_SLUG", "message": message, "matches": matches});
         let mut response = (StatusCode::CONFLICT, Json(body)).into_response();
         response.extensions_mut().insert(Foreign);
         response
@@ -163,9 +162,8 @@ fn skill_json(offer: &Offer) -> Value {
 /// What is known against the version that is picked, as the client asks about it: an advisory that
 /// warns is asked about, and where advisories forbid every version nothing is installed.
 fn moderation_json(offer: &Offer) -> Value {
-    let warning = offer
-        .latest()
-        .and_then(|latest| offer.advisories(&latest.version, Effect::Warn).next());
+    let warning =
+        offer.latest().and_then(|latest| offer.advisories(&latest.version, Effect::Warn).next());
     let forbidding = if offer.latest().is_none() { offer.forbidden() } else { None };
     let Some(advisory) = forbidding.or(warning) else { return Value::Null };
     json!({

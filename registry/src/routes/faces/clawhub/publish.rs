@@ -83,9 +83,9 @@ pub(in crate::routes::faces) async fn upload(
     let _turn = registry.upload_permit(account).await?;
     let pace = registry.options.pace;
     let taking = take(&registry, body, promised);
-    let file = timeout(pace.longest, taking).await.map_err(|_| {
-        Refusal::new(Code::Timeout, "the upload is too slow".to_owned())
-    })??;
+    let file = timeout(pace.longest, taking)
+        .await
+        .map_err(|_| Refusal::new(Code::Timeout, "the upload is too slow".to_owned()))??;
     registry.uploads_of_faces.keep(account, &ticket, file);
     Ok(Json(json!({"storageId": ticket})))
 }
@@ -176,7 +176,8 @@ pub(in crate::routes::faces) async fn publish(
         let taken = registry.uploads_of_faces.take(credential.account_id, &upload_ticket);
         let taken = taken.filter(|(promised, _)| promised.sha256 == sha256);
         let (_, file) = taken.ok_or_else(|| {
-            let detail = "a file of it was not uploaded, or a quarter of an hour ago: publish again";
+            let detail =
+                "a file of it was not uploaded, or a quarter of an hour ago: publish again";
             Refusal::new(Code::InvalidRequest, detail)
         })?;
         files.push((path, file));
