@@ -1,7 +1,7 @@
 -- What faces serve: containers that are made of snapshots, and keys that are held for accounts.
 
--- Of each snapshot and face one row at most: the first stays, so that a digest that somebody has
--- locked goes on being served. The snapshot is one of `versions` or of `mirrored_versions`.
+-- Of each snapshot and face one row at most: once its container was handed out it stays, so that a
+-- digest that somebody has locked goes on being served. The snapshot is one of `versions` or of `mirrored_versions`.
 CREATE TABLE renderings (
     address     TEXT COLLATE "C" NOT NULL,
     -- `agent-skills`, `apm` or `clawhub`.
@@ -9,6 +9,8 @@ CREATE TABLE renderings (
     -- SHA-256 of the container, and its length; null where the face leaves the snapshot out.
     digest      TEXT COLLATE "C",
     size        BIGINT,
+    -- Whether the container is put: one that nobody has asked for is known by its digest alone.
+    held        BOOLEAN NOT NULL,
     -- Why it is left out.
     left_out    TEXT COLLATE "C",
     -- What the face's client knows the files by, where it has such.

@@ -192,7 +192,7 @@ fn query(kind: Kind, address: &ContentAddress) -> &'static str {
                WHERE m.scope_id = s.id AND m.account_id = $2)
              FROM renderings r JOIN versions v ON v.address = r.address
              JOIN skills k ON k.id = v.skill_id JOIN scopes s ON s.id = k.scope_id
-             WHERE r.digest = $1 LIMIT 1"
+             WHERE r.digest = $1 AND r.held = TRUE LIMIT 1"
         }
     }
 }

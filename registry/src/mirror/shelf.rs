@@ -173,7 +173,7 @@ impl Mirror {
 /// What all that is held takes.
 const TAKES: &str = "SELECT coalesce((SELECT CAST(sum(takes) AS BIGINT) FROM mirrored_versions), 0)
     + coalesce((SELECT CAST(sum(size) AS BIGINT) FROM mirrored_blobs WHERE used IS NOT NULL), 0)
-    + coalesce((SELECT CAST(sum(r.size) AS BIGINT) FROM renderings r WHERE EXISTS
+    + coalesce((SELECT CAST(sum(r.size) AS BIGINT) FROM renderings r WHERE r.held = TRUE AND EXISTS
       (SELECT 1 FROM mirrored_versions v WHERE v.address = r.address AND v.takes IS NOT NULL)), 0)";
 
 /// What was not asked for the longest: a version or a single file.

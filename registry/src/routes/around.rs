@@ -195,6 +195,10 @@ pub(super) async fn dress(
         tracing::debug!(id, %method, path, status, ?elapsed, "answered");
     }
     let headers = response.headers_mut();
+    if status == StatusCode::NOT_FOUND {
+        // The router adds it to whatever it has no method for, also where nothing is to be told.
+        headers.remove(header::ALLOW);
+    }
     if let Ok(id) = HeaderValue::try_from(id) {
         headers.insert(REQUEST_ID, id);
     }

@@ -235,7 +235,7 @@ async fn verify_renderings(data: &Data, report: &mut Report) -> Result<(), Upkee
     loop {
         let rows: Vec<(String, i64)> = sqlx::query_as(
             "SELECT DISTINCT digest, size FROM renderings
-             WHERE digest IS NOT NULL AND digest > $1 ORDER BY digest LIMIT $2",
+             WHERE held = TRUE AND digest > $1 ORDER BY digest LIMIT $2",
         )
         .bind(&last)
         .bind(PAGE)
@@ -249,7 +249,7 @@ async fn verify_renderings(data: &Data, report: &mut Report) -> Result<(), Upkee
             let before = report.problems.len();
             let is_sound =
                 verify_object(data, Kind::Rendering, &expected, &subject, "it", report).await?;
-            let still = "SELECT count(*) FROM renderings WHERE digest = $1";
+            let still = "SELECT count(*) FROM renderings WHERE digest = $1 AND held = TRUE";
             if !is_sound && is_gone(data, still, digest).await? {
                 report.problems.truncate(before);
             }

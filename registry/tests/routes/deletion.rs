@@ -212,11 +212,11 @@ async fn what_only_deleted_versions_held_is_removed_and_the_rest_is_whole() {
     }
     delete(&registry, "waitlist@1.1.0").await.unwrap();
     assert_eq!(upkeep::verify(registry.data()).await.unwrap().problems, []);
-    // Archive, manifest, `SKILL.md`, which says the version, `own.md`, and what three faces serve.
+    // Archive, manifest, `SKILL.md`, which says the version, and `own.md`.
     let removal = upkeep::remove_orphans(registry.data(), Duration::ZERO, false).await.unwrap();
-    assert_eq!(removal.removed, 4 + 3);
+    assert_eq!(removal.removed, 4);
     let report = upkeep::verify(registry.data()).await.unwrap();
-    assert_eq!((report.problems.len(), report.checked), (0, 5 + 3));
+    assert_eq!((report.problems.len(), report.checked), (0, 5));
     // What was removed is put again where another version holds it.
     let packed = shared("1.2.0", "two").pack(&ana);
     published(registry.publish(&ana, &packed).await, StatusCode::CREATED).await;

@@ -42,13 +42,16 @@ fn evil() -> Vec<String> {
 }
 
 /// What each part may be, in the place of which something else is written.
-fn good(part: &str) -> &'static str {
+fn good<'t>(part: &str, token: &'t str) -> &'t str {
     match part {
+        "{token}" => token,
         "{scope}" => "_",
         "{name}" => "open",
         "{version}" => "1.0.0",
         "{address}" => "sha256:0000000000000000000000000000000000000000000000000000000000000000",
-        "{digest}" | "{id}" => "0000000000000000000000000000000000000000000000000000000000000000",
+        "{digest}" | "{id}" | "{ticket}" => {
+            "0000000000000000000000000000000000000000000000000000000000000000"
+        }
         "{advisory}" => "SKA-2026-0001",
         "{*path}" => "0/000.p/1",
         other => panic!("a part of a path that no test knows: {other}"),
@@ -56,8 +59,8 @@ fn good(part: &str) -> &'static str {
 }
 
 /// Every route of the router with a part in its path, with each of its parts in turn written
-/// otherwise: a new route is among them by itself.
-fn requests(registry: &TestRegistry) -> Vec<(String, String)> {
+/// otherwise: a new route is among them by itself. `token` is one that a path may hold.
+fn requests(registry: &TestRegistry, token: &str) -> Vec<(String, String)> {
     let (_, document) = skillpkg_registry::routes::router(&registry.registry);
     let document = serde_json::to_value(&document).unwrap();
     let mut requests = Vec::new();
@@ -67,7 +70,7 @@ fn requests(registry: &TestRegistry) -> Vec<(String, String)> {
             for evil in evil() {
                 let mut filled: Vec<&str> = parts
                     .iter()
-                    .map(|part| if part.starts_with('{') { good(part) } else { part })
+                    .map(|part| if part.starts_with('{') { good(part, token) } else { part })
                     .collect();
                 filled[at] = &evil;
                 let filled = filled.join("/");
@@ -95,12 +98,17 @@ async fn no_part_of_a_path_reaches_beyond_its_route() {
     let registry = TestRegistry::start().await;
     let ana = registry.author("ana").await;
     registry.published(&ana, "open", "1.0.0").await;
-    for (method, path) in requests(&registry) {
+    let token = registry.token(&ana, &["read"]).await;
+    for (method, path) in requests(&registry, &token) {
         let answer = registry.raw(&head(&method, &path, &ana), b"").await;
         let status = answer.get(9..12).unwrap_or_default();
         let shown = path.get(..80).unwrap_or(&path);
-        assert!(["400", "404", "405"].contains(&status), "{method} {shown}: {answer}");
-        assert!(method == "HEAD" || answer.contains("\"code\":\""), "{method} {shown}: {answer}");
+        // Something else in the place of a token is none.
+        let is_no_token = path.starts_with("/t/") && !path.contains(&token) && status == "401";
+        let is_refused = ["400", "404", "405"].contains(&status) || is_no_token;
+        assert!(is_refused, "{method} {shown}: {answer}");
+        let has_code = answer.contains("\"code\":\"") || answer.contains("skillpkg-code: ");
+        assert!(method == "HEAD" || has_code, "{method} {shown}: {answer}");
         for told in ["\u{202e}", "\u{0}", "root:"] {
             assert!(!answer.contains(told), "{method} {shown}: {answer}");
         }
@@ -190,7 +198,8 @@ async fn no_path_makes_the_server_open_a_file_outside_its_directory() {
     assert_eq!(serde_json::from_slice::<Document>(&known).unwrap().versions.len(), 1);
     let before = std::fs::read_to_string(&trace).unwrap().len();
     let routes = TestRegistry::start().await;
-    let requests = requests(&routes);
+    let token = commands::done(&data, &["token", "mint", "ana", "--grant", "read"]);
+    let requests = requests(&routes, token.trim());
     let address = serving.url.strip_prefix("http://").unwrap().to_owned();
     // Some at once, so that the database is opened anew while what is opened is noted: the path to it
     // is then looked at from its root, which opens nothing.

@@ -78,7 +78,7 @@ async fn objects_are_removed_only_where_no_publish_comes_to_name_them() {
     removing.await.unwrap();
     let report = upkeep::verify(registry.data()).await.unwrap();
     assert_eq!(report.problems, []);
-    assert_eq!(report.checked, 25 * (5 + 3));
+    assert_eq!(report.checked, 25 * 5);
 }
 
 #[tokio::test]
@@ -105,5 +105,5 @@ async fn what_a_kill_has_left_in_the_storage_is_removed_once_it_is_old() {
     let removal = upkeep::remove_orphans(registry.data(), Duration::ZERO, false).await.unwrap();
     assert_eq!((removal.removed, removal.bytes), (3, 12));
     let report = upkeep::verify(registry.data()).await.unwrap();
-    assert_eq!((report.problems.len(), report.checked), (0, 3 + 3));
+    assert_eq!((report.problems.len(), report.checked), (0, 3));
 }

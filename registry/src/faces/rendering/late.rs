@@ -10,7 +10,7 @@ use skillpkg_schema::limits::MAX_MANIFEST_BYTES;
 use skillpkg_schema::manifest::FileEntry;
 use skillpkg_schema::{ContentAddress, Manifest, Sha256Digest};
 
-use super::{Face, Rendered, make, objects, put, record, recorded};
+use super::{Face, Outcome, Rendered, make, record, recorded};
 use crate::blobs::Kind;
 use crate::data::Data;
 use crate::problem::{Answer, Refusal};
@@ -18,8 +18,8 @@ use crate::server::to_the_end;
 use crate::skills::publish::Staged;
 use crate::state::Registry;
 
-/// Makes what a face serves of a snapshot whose manifest and files are held, unless it is recorded by
-/// now, and records it.
+/// Makes and puts what a face serves of a snapshot whose manifest and files are held, unless that is
+/// done by now, and records it.
 ///
 /// Answered, it has survived a crash; cut short, nothing is recorded. It goes on where nobody waits
 /// for it any more.
@@ -32,8 +32,9 @@ pub(crate) async fn make_late(
     to_the_end(async move {
         let _turn = registry.renderings.enter((address, face)).await;
         let readers = registry.data.database.readers();
-        if let Some(rendered) = recorded(readers, &address, face).await? {
-            return Ok(rendered);
+        match recorded(readers, &address, face).await? {
+            Some(Rendered::Container { held: false, .. }) | None => {}
+            Some(rendered) => return Ok(rendered),
         }
         let _permit = registry.verification_permit().await?;
         let directory =
@@ -41,19 +42,23 @@ pub(crate) async fn make_late(
         let (manifest, staged) = stage(&registry.data, &address, directory.path()).await?;
         let into = directory.path().to_owned();
         let making = tokio::task::spawn_blocking(move || make(&staged, &manifest, face, &into));
-        let made = [making.await.map_err(|error| Refusal::internal(&error))??];
-        put(&registry.data.blobs, &made).await?;
+        let made = making.await.map_err(|error| Refusal::internal(&error))??;
+        let blobs = &registry.data.blobs;
+        if let Outcome::Container { file, digests, .. } = &made.outcome {
+            blobs.put_file(Kind::Rendering, &digests.sha256, file).await?;
+        }
 
         let mut write = registry.data.database.write().await?;
         if !is_there(&mut write, &address).await? {
             return Err(Refusal::not_found());
         }
-        record(&mut write, &address, &made).await?;
-        for (kind, digest) in objects(&made) {
-            if !registry.data.blobs.holds(kind, &digest).await? {
-                return Err(Refusal::unavailable("unused blobs were being removed; ask again", 1));
-            }
+        // Under the write lock, under which alone objects are removed.
+        if let Outcome::Container { digests, .. } = &made.outcome
+            && !blobs.holds(Kind::Rendering, &digests.sha256).await?
+        {
+            return Err(Refusal::unavailable("unused blobs were being removed; ask again", 1));
         }
+        record(&mut write, &address, &[made], true).await?;
         let rendered = recorded(&mut *write, &address, face).await?;
         write.commit().await?;
         tokio::task::spawn_blocking(move || drop(directory));

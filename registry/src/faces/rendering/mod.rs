@@ -1,8 +1,9 @@
 //! Containers that faces serve, each made of one snapshot.
 //!
-//! What a face serves of a snapshot is made once and stays: its digest is recorded with the version
-//! that is published, or at the first request for what has none yet. The first that is recorded
-//! counts, so that what clients have locked is served for as long as the version is.
+//! What a face serves of a snapshot is fixed by its digest, which is recorded with the version that is
+//! published, or at the first request for what has none yet. The bytes are put when they are first
+//! asked for, since most versions are asked for through few faces, or none; from then on they stay for
+//! as long as the version does.
 
 mod late;
 mod make;
@@ -15,8 +16,7 @@ pub(crate) use late::make_late;
 pub(crate) use make::{Made, Outcome, make};
 
 use super::Face;
-use crate::blobs::{Blobs, BlobsError, Kind};
-use crate::database::Write;
+use crate::database::{Truth, Write};
 use crate::documents::stored;
 use crate::problem::Answer;
 
@@ -33,12 +33,14 @@ pub enum Rendered {
         digest: Sha256Digest,
         /// Its length in bytes.
         size: u64,
+        /// Whether its bytes are put.
+        held: bool,
     },
     /// Nothing, for this reason.
     LeftOut(String),
 }
 
-type Row = (Option<String>, Option<i64>, Option<String>);
+type Row = (Option<String>, Option<i64>, Truth, Option<String>);
 
 /// What is recorded of a snapshot; [`None`] where nothing was made yet.
 pub async fn recorded(
@@ -47,45 +49,33 @@ pub async fn recorded(
     face: Face,
 ) -> Answer<Option<Rendered>> {
     let row: Option<Row> = sqlx::query_as(
-        "SELECT digest, size, left_out FROM renderings WHERE address = $1 AND face = $2",
+        "SELECT digest, size, held = TRUE, left_out FROM renderings
+         WHERE address = $1 AND face = $2",
     )
     .bind(address.hex())
     .bind(face.name())
     .fetch_optional(executor)
     .await?;
-    let Some((digest, size, left_out)) = row else { return Ok(None) };
+    let Some((digest, size, Truth(held), left_out)) = row else { return Ok(None) };
     Ok(Some(match digest {
         Some(digest) => Rendered::Container {
             digest: stored(&digest)?,
             size: size.unwrap_or_default().unsigned_abs(),
+            held,
         },
         None => Rendered::LeftOut(left_out.unwrap_or_default()),
     }))
 }
 
-/// Puts what was made; what returns has survived a crash.
-pub(crate) async fn put(blobs: &Blobs, made: &[Made]) -> Result<(), BlobsError> {
-    for made in made {
-        if let Outcome::Container { file, digests, .. } = &made.outcome {
-            blobs.put_file(Kind::Rendering, &digests.sha256, file).await?;
-        }
-    }
-    Ok(())
-}
-
-/// The objects of what was made: whoever records them makes sure that they are still there.
-pub(crate) fn objects(made: &[Made]) -> impl Iterator<Item = (Kind, Sha256Digest)> {
-    made.iter().filter_map(|made| match &made.outcome {
-        Outcome::Container { digests, .. } => Some((Kind::Rendering, digests.sha256)),
-        Outcome::LeftOut(_) => None,
-    })
-}
-
-/// Records what was made of a snapshot, where nothing is recorded yet.
+/// Records what was made of a snapshot, and whether it is put; in the place of what was recorded and
+/// never put.
+///
+/// A later program may make other bytes: until they are handed out nobody has locked their digest.
 pub(crate) async fn record(
     write: &mut Write,
     address: &ContentAddress,
     made: &[Made],
+    held: bool,
 ) -> Result<(), sqlx::Error> {
     for Made { face, outcome } in made {
         let (digest, size, fingerprint, left_out) = match outcome {
@@ -96,13 +86,17 @@ pub(crate) async fn record(
             Outcome::LeftOut(reason) => (None, None, None, Some(reason)),
         };
         sqlx::query(
-            "INSERT INTO renderings (address, face, digest, size, left_out, fingerprint)
-             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (address, face) DO NOTHING",
+            "INSERT INTO renderings (address, face, digest, size, held, left_out, fingerprint)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)
+             ON CONFLICT (address, face) DO UPDATE SET digest = excluded.digest,
+             size = excluded.size, held = excluded.held, left_out = excluded.left_out,
+             fingerprint = excluded.fingerprint WHERE renderings.held = FALSE",
         )
         .bind(address.hex())
         .bind(face.name())
         .bind(digest)
         .bind(size)
+        .bind(held)
         .bind(left_out)
         .bind(fingerprint)
         .execute(&mut **write)

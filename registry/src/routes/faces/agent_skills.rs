@@ -193,11 +193,10 @@ impl Asker<'_> {
     async fn archive(&self, path: &Named, method: &Method, asked: &HeaderMap) -> Answer<Response> {
         let offer = self.offer(&skill_of(path)?).await?;
         let entry = offer.exact(&version_of(path)?)?;
-        let rendered =
-            rendered(self.registry, self.caller, self.passage, entry, Face::AgentSkills).await?;
         let is_public = !(offer.document.private || self.by_token);
-        let served = Served { media_type: "application/gzip", is_public, method, asked };
-        container(self.registry, entry, rendered, served).await
+        let face = Face::AgentSkills;
+        let served = Served { face, media_type: "application/gzip", is_public, method, asked };
+        container(self.registry, self.caller, self.passage, entry, served).await
     }
 }
 

@@ -95,7 +95,7 @@ pub(super) async fn versions(
         let made = rendered(&registry, &caller, &passage, entry, Face::Apm);
         // Newest first: what is not made in time comes with a later answer.
         let Ok(made) = timeout_at(until, made).await else { break };
-        if let Rendered::Container { digest, size } = made? {
+        if let Rendered::Container { digest, size, .. } = made? {
             versions.push(Listed {
                 version: entry.version.clone(),
                 digest: format!("sha256:{digest}"),
@@ -135,11 +135,10 @@ pub(super) async fn download(
     let offer = offer(&registry, &caller, &passage, &name_of(&scope, &name)?).await?;
     let version = version.parse().map_err(|_| Refusal::not_found())?;
     let entry = offer.exact(&version)?;
-    let rendered = rendered(&registry, &caller, &passage, entry, Face::Apm).await?;
     let is_public = !offer.document.private;
-    let served =
-        Served { media_type: "application/zip", is_public, method: &method, asked: &asked };
-    container(&registry, entry, rendered, served).await
+    let (face, media_type) = (Face::Apm, "application/zip");
+    let served = Served { face, media_type, is_public, method: &method, asked: &asked };
+    container(&registry, &caller, &passage, entry, served).await
 }
 
 /// Publishes a package that is one skill; it is signed with a key that this registry holds for the
@@ -190,7 +189,11 @@ pub(super) async fn publish(
         unpacking.await.map_err(|error| Refusal::internal(&error))??
     };
     let answer = intake::publish(&registry, &credential, intake, name, version).await?;
-    let rendered = rendering::make_late(&registry, &answer.address, Face::Apm).await?;
+    let readers = registry.data.database.readers();
+    let rendered = match rendering::recorded(readers, &answer.address, Face::Apm).await? {
+        Some(rendered) => rendered,
+        None => rendering::make_late(&registry, &answer.address, Face::Apm).await?,
+    };
     let Rendered::Container { digest, .. } = rendered else {
         return Err(Refusal::internal(&"a package that was published is left out"));
     };

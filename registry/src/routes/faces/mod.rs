@@ -82,7 +82,7 @@ async fn offer(
     Offer::read(&held.bytes)
 }
 
-/// What a face has of a version, made now where it was not before.
+/// What a face has of a version, made now where nothing was before; whether it is put or not.
 async fn rendered(
     registry: &Registry,
     caller: &Caller,
@@ -117,21 +117,28 @@ async fn manifest(
 /// How a container is answered with.
 #[derive(Debug, Clone, Copy)]
 struct Served<'a> {
+    face: Face,
     media_type: &'static str,
     is_public: bool,
     method: &'a Method,
     asked: &'a HeaderMap,
 }
 
-/// Answers with what a face has of a version; what it leaves out is not there, for the reason given.
+/// Answers with what a face has of a version, which is put where it was not; what it leaves out is not
+/// there, for the reason given.
 async fn container(
     registry: &Registry,
+    caller: &Caller,
+    passage: &Passage,
     entry: &VersionEntry,
-    rendered: Rendered,
     served: Served<'_>,
 ) -> Answer<Response> {
-    let (digest, size) = match rendered {
-        Rendered::Container { digest, size } => (digest, size),
+    let mut found = rendered(registry, caller, passage, entry, served.face).await?;
+    if let Rendered::Container { held: false, .. } = found {
+        found = rendering::make_late(registry, &entry.address, served.face).await?;
+    }
+    let (digest, size) = match found {
+        Rendered::Container { digest, size, .. } => (digest, size),
         Rendered::LeftOut(reason) => {
             let detail = format!("this version is not offered here: {reason}");
             return Err(Refusal::new(Code::NotFound, detail));

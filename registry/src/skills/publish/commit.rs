@@ -59,7 +59,7 @@ pub(super) async fn commit(
     deletion::revive(&mut write, skill).await?;
     let fresh = rows::insert_blobs(&mut write, version, manifest).await?;
     let address = verified.manifest_digests.sha256.address();
-    rendering::record(&mut write, &address, &verified.renderings).await?;
+    rendering::record(&mut write, &address, &verified.renderings, false).await?;
     versions::refresh_current(&mut write, name, skill).await?;
     let archive = verified.archive_digests.sha256.address();
     let published = Change::Published {

@@ -10,7 +10,6 @@ use super::Step;
 use super::verify::Verified;
 use crate::blobs::Kind;
 use crate::database::placeholders;
-use crate::faces::rendering;
 use crate::problem::{Answer, Refusal};
 use crate::state::Registry;
 
@@ -19,7 +18,7 @@ const AT_ONCE: usize = 8;
 /// Digests asked for in one query.
 const ASKED: usize = 400;
 
-/// Puts files, manifest, archive and what faces serve; what returns has survived a crash.
+/// Puts files, manifest and archive; what returns has survived a crash.
 ///
 /// Until a row names them they may be removed again, those among them that a row named when this
 /// began and that was deleted since: whoever commits makes sure that they are still there.
@@ -41,12 +40,9 @@ pub(crate) async fn put(registry: &Registry, verified: &Verified) -> Answer<()> 
     registry.at(Step::FilesPut)?;
 
     let manifest = verified.manifest_digests.sha256;
+    blobs.put(Kind::Manifest, &manifest, verified.manifest_bytes.clone().into()).await?;
     let archive = verified.archive_digests.sha256;
-    futures_util::try_join!(
-        blobs.put(Kind::Manifest, &manifest, verified.manifest_bytes.clone().into()),
-        blobs.put_file(Kind::Archive, &archive, &verified.received.archive),
-        rendering::put(blobs, &verified.renderings),
-    )?;
+    blobs.put_file(Kind::Archive, &archive, &verified.received.archive).await?;
     Ok(())
 }
 
@@ -71,8 +67,8 @@ async fn known(
     Ok(known)
 }
 
-/// Makes sure that the objects are there which no row named before: the files among them, manifest,
-/// archive and what faces serve. Called with the write lock held, under which alone objects are removed.
+/// Makes sure that the objects are there which no row named before: the files among them, manifest
+/// and archive. Called with the write lock held, under which alone objects are removed.
 pub(crate) async fn still_there(
     registry: &Registry,
     verified: &Verified,
@@ -82,8 +78,7 @@ pub(crate) async fn still_there(
     let manifest = (Kind::Manifest, verified.manifest_digests.sha256);
     let archive = (Kind::Archive, verified.archive_digests.sha256);
     let files = files.into_iter().map(|digest| (Kind::File, digest));
-    let whole = [manifest, archive].into_iter().chain(rendering::objects(&verified.renderings));
-    let all = futures_util::stream::iter(files.chain(whole).collect::<Vec<_>>())
+    let all = futures_util::stream::iter(files.chain([manifest, archive]).collect::<Vec<_>>())
         .map(|(kind, digest)| async move { blobs.holds(kind, &digest).await })
         .buffer_unordered(AT_ONCE)
         .try_all(|there| async move { there })

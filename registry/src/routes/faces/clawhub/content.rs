@@ -14,7 +14,7 @@ use crate::faces::Face;
 use crate::problem::Refusal;
 use crate::routes::content;
 use crate::routes::extract::Query;
-use crate::routes::faces::{Served, container, manifest, rendered};
+use crate::routes::faces::{Served, container, manifest};
 use crate::routes::relayed::Passage;
 use crate::state::Registry;
 
@@ -90,9 +90,8 @@ pub(in crate::routes::faces) async fn download(
 ) -> Found<Response> {
     let offer = which.offer(&registry, &caller, &passage, &asked.slug).await?;
     let (entry, _) = which.entry(&offer)?;
-    let rendered = rendered(&registry, &caller, &passage, entry, Face::ClawHub).await?;
     let is_public = !offer.document.private;
-    let served =
-        Served { media_type: "application/zip", is_public, method: &method, asked: &headers };
-    Ok(container(&registry, entry, rendered, served).await?)
+    let (face, media_type) = (Face::ClawHub, "application/zip");
+    let served = Served { face, media_type, is_public, method: &method, asked: &headers };
+    Ok(container(&registry, &caller, &passage, entry, served).await?)
 }

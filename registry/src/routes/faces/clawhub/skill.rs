@@ -199,7 +199,7 @@ pub(in crate::routes::faces) async fn verify(
     let document = &offer.document;
     let name = &document.name;
     let container = match rendered(&registry, &caller, &passage, entry, Face::ClawHub).await? {
-        Rendered::Container { digest, size } => json!({"sha256": digest, "size": size}),
+        Rendered::Container { digest, size, .. } => json!({"sha256": digest, "size": size}),
         Rendered::LeftOut(reason) => json!({"leftOut": reason}),
     };
     let signers: Vec<Value> = document
