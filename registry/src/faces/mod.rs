@@ -96,11 +96,6 @@ impl Faces {
     pub fn on(&self) -> impl Iterator<Item = Face> {
         Face::ALL.into_iter().filter(|face| self.is_on(*face))
     }
-
-    /// Whether a path is there: it is of no face, or of one that is on.
-    pub fn serves(&self, path: &str) -> bool {
-        Face::of_path(path).is_none_or(|face| self.is_on(face))
-    }
 }
 
 #[cfg(test)]
@@ -140,10 +135,8 @@ mod tests {
     }
 
     #[test]
-    fn a_face_that_is_off_has_no_path() {
+    fn the_faces_that_are_on_are_those_that_are_not_off() {
         let faces = Faces { off: vec![Face::Apm], ..Faces::default() };
-        assert!(!faces.serves("/apm/v1/packages/acme/pdf/versions"));
-        assert!(faces.serves("/clawhub/api/v1/search") && faces.serves("/v1/search"));
         assert_eq!(faces.on().collect::<Vec<_>>(), [Face::AgentSkills, Face::ClawHub]);
     }
 }

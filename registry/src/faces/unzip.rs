@@ -299,13 +299,11 @@ struct Checked<'r> {
 impl Read for Checked<'_> {
     fn read(&mut self, piece: &mut [u8]) -> io::Result<usize> {
         let read = self.content.read(piece)?;
-        match self.left.checked_sub(read as u64) {
-            Some(left) => self.left = left,
-            None => {
-                self.over = true;
-                return Err(io::Error::from(io::ErrorKind::FileTooLarge));
-            }
-        }
+        let Some(left) = self.left.checked_sub(read as u64) else {
+            self.over = true;
+            return Err(io::Error::from(io::ErrorKind::FileTooLarge));
+        };
+        self.left = left;
         self.crc.update(piece.get(..read).unwrap_or_default());
         Ok(read)
     }
@@ -412,7 +410,7 @@ mod tests {
         assert!(matches!(read(bounds(2, 5)), Err(UnzipError::TooMuch(_))));
         // An entry that says that it is short, and is not.
         let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-        zip.file("a", 0o644, &mut &[0; 100_000][..]).unwrap();
+        zip.file("a", 0o644, &mut vec![0; 100_000].as_slice()).unwrap();
         let mut bytes = zip.finish().unwrap().into_inner();
         let length = bytes.len();
         bytes[22..26].copy_from_slice(&1_u32.to_le_bytes());

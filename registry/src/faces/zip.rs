@@ -182,7 +182,7 @@ mod tests {
     fn an_entry_is_byte_for_byte_this_one() {
         let bytes = written(&[("a", 0o755, b"hi")]);
         let mut wanted = b"PK\x03\x04\x14\0\0\x08\x08\0\0\0\x21\0".to_vec();
-        wanted.extend(0xd8932aac_u32.to_le_bytes());
+        wanted.extend(0xd893_2aac_u32.to_le_bytes());
         wanted.extend(4_u32.to_le_bytes());
         wanted.extend(2_u32.to_le_bytes());
         wanted.extend(b"\x01\0\0\0a\xcb\xc8\x04\0");

@@ -36,9 +36,6 @@ pub(super) async fn authorise(
     mut request: Request,
     next: Next,
 ) -> Response {
-    if !registry.options.faces.serves(path.as_str()) {
-        return Refusal::not_found().into_response();
-    }
     let Some((place, row)) = access::place_of(request.method(), path.as_str()) else {
         return no_row(path.as_str());
     };
@@ -179,7 +176,7 @@ pub(super) async fn dress(
     let start = Instant::now();
     let id = request_id();
     let (method, uri) = (request.method().clone(), request.uri().clone());
-    let face = Face::of_path(uri.path());
+    let face = Face::of_path(uri.path()).filter(|face| registry.options.faces.is_on(*face));
     let mut response = as_problem(next.run(request).await);
     if face == Some(Face::ClawHub) {
         response = faces::plain(response);
@@ -195,10 +192,6 @@ pub(super) async fn dress(
         tracing::debug!(id, %method, path, status, ?elapsed, "answered");
     }
     let headers = response.headers_mut();
-    if status == StatusCode::NOT_FOUND {
-        // The router adds it to whatever it has no method for, also where nothing is to be told.
-        headers.remove(header::ALLOW);
-    }
     if let Ok(id) = HeaderValue::try_from(id) {
         headers.insert(REQUEST_ID, id);
     }

@@ -49,6 +49,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Every route, and the document that describes them.
 pub fn router(registry: &Registry) -> (Router, OpenApi) {
+    let on = &registry.options.faces;
     let small = OpenApiRouter::with_openapi(openapi::base())
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
@@ -82,11 +83,11 @@ pub fn router(registry: &Registry) -> (Router, OpenApi) {
         .routes(routes!(tokens::revoke))
         .routes(routes!(keys::list, keys::add))
         .routes(routes!(keys::revoke))
-        .merge(faces::small())
+        .merge(faces::small(on))
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, ANSWER_TIMEOUT))
         .layer(RequestBodyLimitLayer::new(MAX_BODY_BYTES));
     let large =
-        OpenApiRouter::default().routes(routes!(publish::publish)).merge(faces::large()).layer(
+        OpenApiRouter::default().routes(routes!(publish::publish)).merge(faces::large(on)).layer(
             RequestBodyLimitLayer::new(usize::try_from(MAX_ARCHIVE_BYTES).unwrap_or(usize::MAX)),
         );
     let (router, document) = small.merge(large).split_for_parts();

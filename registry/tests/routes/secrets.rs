@@ -72,7 +72,11 @@ async fn no_token_is_in_the_database_the_log_an_answer_or_the_counts() {
             let path: String = row
                 .path
                 .split('/')
-                .map(|part| if part.starts_with('{') { "waitlist" } else { part })
+                .map(|part| match part {
+                    "{token}" => token.as_str(),
+                    part if part.starts_with('{') => "waitlist",
+                    part => part,
+                })
                 .collect::<Vec<_>>()
                 .join("/");
             for (query, header) in [

@@ -1,4 +1,4 @@
-//! `apm` of PyPI against a running registry: by range, frozen, and publishing.
+//! `apm`, as Python's index has it, against a running registry: by range, frozen, and publishing.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -9,12 +9,12 @@ use skillpkg_tests::{OtherClient, skipped};
 use crate::faces::{HARD, Stage, agent_skill, borrowed};
 
 fn project(client: &OtherClient, url: &str, dependencies: &[&str]) {
-    let dependencies: String = dependencies.iter().map(|one| format!("    - {one}\n")).collect();
+    let dependencies = dependencies.join("\n    - ");
     client.write(
         "apm.yml",
         &format!(
             "name: demo\nversion: 1.0.0\nregistries:\n  skillpkg:\n    url: {url}/apm\n  \
-             default: skillpkg\ndependencies:\n  apm:\n{dependencies}"
+             default: skillpkg\ndependencies:\n  apm:\n    - {dependencies}\n"
         ),
     );
 }

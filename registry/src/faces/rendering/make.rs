@@ -1,7 +1,8 @@
 //! Makes a container of a snapshot's files.
 
+use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Write as _};
 use std::path::{Path, PathBuf};
 
 use flate2::{Compression, GzBuilder};
@@ -146,7 +147,8 @@ fn package_file(manifest: &Manifest) -> String {
         format!("description: {}", quoted(&manifest.description)),
     ];
     lines.extend(manifest.license.as_ref().map(|license| format!("license: {}", quoted(license))));
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.push(String::new());
+    lines.join("\n")
 }
 
 /// A text in double quotes, in ASCII: every version of YAML reads it as the same text.
@@ -157,9 +159,11 @@ fn quoted(text: &str) -> String {
             '"' | '\\' => quoted.extend(['\\', character]),
             ' '..='~' => quoted.push(character),
             other if u32::from(other) <= 0xffff => {
-                quoted.push_str(&format!("\\u{:04X}", u32::from(other)));
+                let _ = write!(quoted, "\\u{:04X}", u32::from(other));
             }
-            other => quoted.push_str(&format!("\\U{:08X}", u32::from(other))),
+            other => {
+                let _ = write!(quoted, "\\U{:08X}", u32::from(other));
+            }
         }
     }
     quoted.push('"');

@@ -224,10 +224,10 @@ fn described(description: &str) -> String {
 
 /// Of names that differ in their scope alone the bare one, and none where there is no bare one: the
 /// client keeps them all in one directory each, and the last would replace the others.
-fn unambiguous(names: Vec<QualifiedName>) -> Vec<QualifiedName> {
+fn unambiguous(names: &[QualifiedName]) -> Vec<QualifiedName> {
     let mut count: HashMap<String, usize> = HashMap::new();
     let key = |name: &QualifiedName| name.name().collision_key();
-    for name in &names {
+    for name in names {
         *count.entry(key(name)).or_default() += 1;
     }
     let is_alone = |name: &QualifiedName| count.get(&key(name)).is_none_or(|count| *count == 1);
@@ -254,7 +254,8 @@ pub(super) async fn of_registry(
     let caller = Caller::Anonymous;
     let found = search::search(&registry, &caller, "", MOST, 0).await?;
     let more = found.total > u64::from(MOST);
-    let names = unambiguous(found.skills.into_iter().map(|hit| hit.name).collect());
+    let names: Vec<QualifiedName> = found.skills.into_iter().map(|hit| hit.name).collect();
+    let names = unambiguous(&names);
     let asker = Asker { registry: &registry, caller: &caller, passage: &passage, by_token: false };
     let picked = asker.picked(names).await?;
     let index = asker.index(picked, |name, version| {
@@ -370,7 +371,7 @@ mod tests {
         let names = |texts: &[&str]| -> Vec<QualifiedName> {
             texts.iter().map(|text| text.parse().unwrap()).collect()
         };
-        let found = unambiguous(names(&["a", "x/a", "x/b", "y/b", "x/c_d", "y/c-d", "z/e"]));
+        let found = unambiguous(&names(&["a", "x/a", "x/b", "y/b", "x/c_d", "y/c-d", "z/e"]));
         assert_eq!(found, names(&["a", "z/e"]));
     }
 }

@@ -47,7 +47,7 @@ struct Listed {
 }
 
 #[derive(Debug, Serialize)]
-struct Published {
+struct Accepted {
     package: QualifiedName,
     version: Version,
     digest: String,
@@ -198,7 +198,7 @@ pub(super) async fn publish(
         return Err(Refusal::internal(&"a package that was published is left out"));
     };
     let status = if answer.created { StatusCode::CREATED } else { StatusCode::OK };
-    let published = Published {
+    let accepted = Accepted {
         package: answer.name,
         version: answer.version,
         digest: format!("sha256:{digest}"),
@@ -206,7 +206,7 @@ pub(super) async fn publish(
         address: answer.address.to_string(),
         log_index: answer.log_index,
     };
-    Ok((status, Json(published)).into_response())
+    Ok((status, Json(accepted)).into_response())
 }
 
 async fn admitted(

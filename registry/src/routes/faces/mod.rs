@@ -24,47 +24,58 @@ use super::relayed::Passage;
 use crate::auth::Caller;
 use crate::blobs::Kind;
 use crate::contents::Located;
-use crate::faces::Face;
 use crate::faces::offer::Offer;
 use crate::faces::rendering::{self, Rendered};
+use crate::faces::{Face, Faces};
 use crate::problem::{Answer, Code, Refusal};
 use crate::state::Registry;
 
-/// Routes whose requests are short.
-pub(super) fn small() -> OpenApiRouter<Registry> {
-    OpenApiRouter::default()
-        .routes(routes!(agent_skills::of_registry))
-        .routes(routes!(agent_skills::of_scope))
-        .routes(routes!(agent_skills::of_skill))
-        .routes(routes!(agent_skills::of_version))
-        .routes(routes!(agent_skills::archive))
-        .routes(routes!(agent_skills::of_scope_by_token))
-        .routes(routes!(agent_skills::of_skill_by_token))
-        .routes(routes!(agent_skills::of_version_by_token))
-        .routes(routes!(agent_skills::archive_by_token))
-        .routes(routes!(apm::versions))
-        .routes(routes!(apm::download))
-        .routes(routes!(clawhub::account::discovery))
-        .routes(routes!(clawhub::account::whoami))
-        .routes(routes!(clawhub::find::search))
-        .routes(routes!(clawhub::find::list))
-        .routes(routes!(clawhub::find::resolve))
-        .routes(routes!(clawhub::skill::get))
-        .routes(routes!(clawhub::skill::install))
-        .routes(routes!(clawhub::skill::verify))
-        .routes(routes!(clawhub::skill::versions))
-        .routes(routes!(clawhub::skill::version))
-        .routes(routes!(clawhub::content::file))
-        .routes(routes!(clawhub::content::download))
-        .routes(routes!(clawhub::publish::promise))
+/// Routes whose requests are short, of the faces that are on.
+pub(super) fn small(faces: &Faces) -> OpenApiRouter<Registry> {
+    faces.on().fold(OpenApiRouter::default(), |router, face| {
+        router.merge(match face {
+            Face::AgentSkills => OpenApiRouter::default()
+                .routes(routes!(agent_skills::of_registry))
+                .routes(routes!(agent_skills::of_scope))
+                .routes(routes!(agent_skills::of_skill))
+                .routes(routes!(agent_skills::of_version))
+                .routes(routes!(agent_skills::archive))
+                .routes(routes!(agent_skills::of_scope_by_token))
+                .routes(routes!(agent_skills::of_skill_by_token))
+                .routes(routes!(agent_skills::of_version_by_token))
+                .routes(routes!(agent_skills::archive_by_token)),
+            Face::Apm => OpenApiRouter::default()
+                .routes(routes!(apm::versions))
+                .routes(routes!(apm::download)),
+            Face::ClawHub => OpenApiRouter::default()
+                .routes(routes!(clawhub::account::discovery))
+                .routes(routes!(clawhub::account::whoami))
+                .routes(routes!(clawhub::find::search))
+                .routes(routes!(clawhub::find::list))
+                .routes(routes!(clawhub::find::resolve))
+                .routes(routes!(clawhub::skill::get))
+                .routes(routes!(clawhub::skill::install))
+                .routes(routes!(clawhub::skill::verify))
+                .routes(routes!(clawhub::skill::versions))
+                .routes(routes!(clawhub::skill::version))
+                .routes(routes!(clawhub::content::file))
+                .routes(routes!(clawhub::content::download))
+                .routes(routes!(clawhub::publish::promise)),
+        })
+    })
 }
 
-/// Routes that take files.
-pub(super) fn large() -> OpenApiRouter<Registry> {
-    OpenApiRouter::default()
-        .routes(routes!(apm::publish))
-        .routes(routes!(clawhub::publish::upload))
-        .routes(routes!(clawhub::publish::publish))
+/// Routes that take files, of the faces that are on.
+pub(super) fn large(faces: &Faces) -> OpenApiRouter<Registry> {
+    faces.on().fold(OpenApiRouter::default(), |router, face| {
+        router.merge(match face {
+            Face::AgentSkills => OpenApiRouter::default(),
+            Face::Apm => OpenApiRouter::default().routes(routes!(apm::publish)),
+            Face::ClawHub => OpenApiRouter::default()
+                .routes(routes!(clawhub::publish::upload))
+                .routes(routes!(clawhub::publish::publish)),
+        })
+    })
 }
 
 /// What is offered of a skill that the caller may read: this registry's own, or on a mirror
