@@ -426,8 +426,6 @@ async fn outcome(path: &str, packed: &Packed, response: Response) -> String {
         (403, Ok("token_lacks_grant")) => "lg",
         (403, Ok("not_an_owner")) => "no",
         (403, Ok("scope_refused")) => "sr",
-        // Whoever may publish learns that its author signs it, which this client does not.
-        (403, Ok("face_publish_refused")) => "ok",
         // A token or key with an id of zeros: whoever may ask learns that there is none.
         (404, _) if path.ends_with("{id}") => "ok",
         // So of an invitation: nobody here has one.
@@ -437,7 +435,8 @@ async fn outcome(path: &str, packed: &Packed, response: Response) -> String {
         // And of a file that nobody promised to send.
         (404, _) if path.ends_with("{ticket}") => "ok",
         (404, _) => "nf",
-        (200 | 201 | 204 | 400 | 409 | 422, _) => "ok",
+        // Whoever may publish also learns that its author signs it, which other clients do not.
+        (403, Ok("face_publish_refused")) | (200 | 201 | 204 | 400 | 409 | 422, _) => "ok",
         other => panic!("{path}: {other:?} {is_head}"),
     }
     .to_owned()

@@ -11,8 +11,11 @@ use crate::support::{Skill, TestRegistry, json, problem, published};
 
 const INDEX: &str = ".well-known/agent-skills/index.json";
 
+/// A skill of an index, and the files of its archive.
+type Found = (Value, Vec<(String, Vec<u8>)>);
+
 /// The skills of an index, each held against its archive, with the files of that.
-async fn index(registry: &TestRegistry, path: &str) -> Vec<(Value, Vec<(String, Vec<u8>)>)> {
+async fn index(registry: &TestRegistry, path: &str) -> Vec<Found> {
     let answer: Value = json(registry.get(path, None).await, StatusCode::OK).await;
     assert_eq!(answer["$schema"], "https://schemas.agentskills.io/discovery/0.2.0/schema.json");
     let base = Url::parse(&format!("{}{path}", registry.url)).unwrap();
@@ -35,7 +38,7 @@ async fn index(registry: &TestRegistry, path: &str) -> Vec<(Value, Vec<(String, 
     found
 }
 
-fn names(found: &[(Value, Vec<(String, Vec<u8>)>)]) -> Vec<&str> {
+fn names(found: &[Found]) -> Vec<&str> {
     found.iter().map(|(skill, _)| skill["name"].as_str().unwrap()).collect()
 }
 
