@@ -88,8 +88,10 @@ impl Verified {
             for face in faces {
                 let into = self.received.directory.path();
                 let made = rendering::make(&self.staged, &self.manifest, face, into)?;
-                if let Outcome::LeftOut(reason) = &made.outcome {
-                    self.warnings.push(left_out(face, reason));
+                match &made.outcome {
+                    Outcome::LeftOut(reason) => self.warnings.push(left_out(face, reason)),
+                    // Its digest is all that is kept of it until somebody asks for it.
+                    Outcome::Container { file, .. } => std::fs::remove_file(file)?,
                 }
                 self.renderings.push(made);
             }
