@@ -27,7 +27,10 @@ pub(crate) async fn run(_: Arguments, context: &Context) -> Result<u8, Error> {
     let store = Store::open(&context.settings.home)?;
     // First installs are kept out, then what they have brought is found out.
     let collection = store.begin_collection()?;
-    let live = State::new(&context.settings.home).live()?;
+    let state = State::new(&context.settings.home);
+    // A project that was moved or copied is known here by its old place alone.
+    state.register(&context.settings.project)?;
+    let live = state.live()?;
     for warning in &live.warnings {
         context.output.warn(warning);
     }

@@ -23,6 +23,9 @@ pub(crate) struct Arguments {
     global: bool,
 }
 
+/// What to do about what is locked and not here.
+pub(crate) const MISSING_HINT: &str = "hint: `skillpkg sync` brings what is missing";
+
 #[derive(Debug, Serialize)]
 struct Skill<'a> {
     name: &'a QualifiedName,
@@ -34,6 +37,8 @@ struct Skill<'a> {
     modified: &'a [String],
     damaged: &'a [String],
     missing: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    differs: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     revoked: Option<&'a Revoked>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -64,6 +69,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
             modified: &one.modified,
             damaged: &one.damaged,
             missing: &one.missing,
+            differs: one.differs.as_deref(),
             revoked: one.revoked.as_ref(),
             findings: one.findings.as_ref().filter(|found| !found.is_empty()),
             standing: &one.standing,
@@ -73,7 +79,10 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         context.output.text(&line(skill))?;
     }
     if skills.iter().any(|skill| !skill.missing.is_empty()) {
-        context.output.talk("hint: `skillpkg sync` brings what is missing");
+        context.output.talk(MISSING_HINT);
+    }
+    if skills.iter().any(|skill| skill.differs.is_some()) {
+        context.output.talk("hint: `skillpkg sync` makes the project what its lockfile says");
     }
     if skills.iter().any(|skill| !skill.damaged.is_empty()) {
         context.output.talk("hint: `skillpkg verify` tells what is damaged, and how to mend it");
@@ -96,6 +105,9 @@ fn line(skill: &Skill<'_>) -> String {
         parts.push("missing".to_owned());
     } else if !skill.missing.is_empty() {
         parts.push(format!("missing: {}", skill.missing.join(", ")));
+    }
+    if let Some(differs) = skill.differs {
+        parts.push(differs.to_owned());
     }
     for (what, files) in [("damaged", skill.damaged), ("edited", skill.modified)] {
         if !files.is_empty() {

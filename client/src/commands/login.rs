@@ -10,7 +10,7 @@ use skillpkg::settings::{Chosen, Connection, is_loopback, registry_text};
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::escape;
 
-use crate::commands::input;
+use crate::commands::{account, input};
 use crate::context::Context;
 
 /// Most bytes that are read for a token.
@@ -38,13 +38,12 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
             .output
             .warn(&format!("{url} is not encrypted: who listens on the way gets the token"));
     }
-    let token = read_token(context, &url)?;
     let connection = context.settings.connections.get(&choice.url).cloned();
-    let registry = Registry::with_connection(
-        choice.url.clone(),
-        Some(token.clone()),
-        &connection.unwrap_or_else(Connection::default),
-    )?;
+    let connection = connection.unwrap_or_else(Connection::default);
+    let nobody = Registry::with_connection(choice.url.clone(), None, &connection)?;
+    let token = read_token(context, &url)?;
+    account::checked(context, nobody).await?;
+    let registry = Registry::with_connection(choice.url.clone(), Some(token.clone()), &connection)?;
     let who = registry.who_am_i().await.map_err(|error| {
         if error.code != "unauthorized" {
             return error;

@@ -85,6 +85,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
 
 async fn list(context: &Context, name: &QualifiedName) -> Result<u8, Error> {
     let registry = Registry::for_settings(&context.settings, name)?;
+    let registry = account::checked(context, registry).await?;
     let owners = registry.owners(name).await;
     tell(context, &registry, name, owners).await
 }
@@ -95,7 +96,7 @@ async fn invite(
     account: &str,
     transfer: bool,
 ) -> Result<u8, Error> {
-    let registry = account::registry_of(context, name)?;
+    let registry = account::registry_of(context, name).await?;
     let owners = registry.invite_owner(name, account, transfer).await;
     if let Ok(owners) = &owners {
         let shown = escape(account);
@@ -115,7 +116,7 @@ async fn invite(
 }
 
 async fn remove(context: &Context, name: &QualifiedName, account: &str) -> Result<u8, Error> {
-    let registry = account::registry_of(context, name)?;
+    let registry = account::registry_of(context, name).await?;
     let owners = registry.remove_owner(name, account).await;
     if owners.is_ok() {
         let account = escape(account);
@@ -150,7 +151,7 @@ async fn tell(
 }
 
 async fn invitations(context: &Context) -> Result<u8, Error> {
-    let registry = account::registry_with_token(context)?;
+    let registry = account::registry_with_token(context).await?;
     let invitations = registry.invitations().await?;
     context.output.text(&invitation_lines(&invitations).join("\n"))?;
     if invitations.owners.is_empty() && invitations.members.is_empty() {
@@ -178,7 +179,7 @@ fn invitation_lines(invitations: &Invitations) -> Vec<String> {
 }
 
 async fn answer(context: &Context, name: &QualifiedName, accepts: bool) -> Result<u8, Error> {
-    let registry = account::registry_of(context, name)?;
+    let registry = account::registry_of(context, name).await?;
     registry
         .answer_owner_invitation(name, accepts)
         .await

@@ -8,6 +8,7 @@ use skillpkg::keys::StoredKey;
 use skillpkg::keys::proof::{self, Proof};
 use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
+use skillpkg::trust::{check_log, is_falsified};
 use skillpkg::unfinished::{self, Readers};
 use skillpkg::{Error, Kind, keys};
 use skillpkg_schema::address::Digests;
@@ -22,7 +23,7 @@ use crate::commands::found::counted;
 use crate::commands::packing::{self, ShownArchive};
 use crate::commands::rehearsal::{self, Outcome, Release};
 use crate::commands::signing::{opened, signing_keys};
-use crate::commands::{PackingArguments, packed};
+use crate::commands::{PackingArguments, account, packed};
 use crate::context::Context;
 
 /// Check, pack, sign and upload a skill.
@@ -130,6 +131,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
              `skillpkg-registry user add`"
         )));
     }
+    let registry = account::checked(context, registry).await?;
     let proof = prove(context, &registry, &ready.signers).await?;
     let envelope = proof.as_ref().map(|(_, proof)| &proof.envelope);
     let offered = proof.as_ref().map(|(key, _)| key).or(keys.first());
@@ -141,6 +143,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         );
         return Err(Error::new(Kind::Verification, "answer_mismatch", message));
     }
+    remember(context, &registry, &answer).await?;
     tell(context, &answer, &url, proof.as_ref().map(|(_, proof)| proof), &keys);
     context.output.json(&Published {
         archive: ShownArchive { archive: answer.archive, size: answer.size, ..archive },
@@ -153,6 +156,27 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         asked: None,
     })?;
     Ok(0)
+}
+
+/// Remembers what the registry's log is once it has the release, so that one which is set back to
+/// before it is found out.
+async fn remember(
+    context: &Context,
+    registry: &Registry,
+    answer: &PublishAnswer,
+) -> Result<(), Error> {
+    let PublishAnswer { name, version, .. } = answer;
+    match check_log(&context.settings, registry).await {
+        Ok(notices) => context.output.tell_all(&notices),
+        Err(error) if is_falsified(&error) || error.kind == Kind::Refused => {
+            let message = format!("{name} {version} was published, and then: {}", error.message);
+            return Err(Error { message, ..error });
+        }
+        Err(error) => context
+            .output
+            .warn(&format!("what the log shows since is not remembered here: {}", error.message)),
+    }
+    Ok(())
 }
 
 /// What shows the registry that the account holds one of the keys, where it does not know that yet.

@@ -9,6 +9,7 @@ use skillpkg_schema::signature::{KeyId, PublicKey};
 use skillpkg_schema::wire::WhoAmI;
 use skillpkg_schema::{ContentAddress, Manifest, QualifiedName};
 
+use crate::commands::account;
 use crate::context::Context;
 
 /// What is to be published.
@@ -32,7 +33,7 @@ pub(crate) enum Outcome {
 }
 
 /// Asks the registry of the release all that a publish would be refused for and that can be asked
-/// before: token, grants, scope, key, owners, version.
+/// before: its log, token, grants, scope, key, owners, version.
 ///
 /// An error is the refusal that the publish would get. A registry that is not there, cannot be
 /// reached or has no token here is not asked, which refuses nothing.
@@ -49,7 +50,12 @@ pub(crate) async fn ask(context: &Context, release: &Release<'_>) -> Result<Outc
     if !registry.has_token() {
         return Ok(Outcome::NotAsked(format!("there is no token for {url}")));
     }
-    let who = match registry.who_am_i().await {
+    // A registry that may not be asked for its log may not be published to either.
+    let answer = match account::checked(context, registry.clone()).await {
+        Ok(registry) => registry.who_am_i().await,
+        Err(error) => Err(error),
+    };
+    let who = match answer {
         Ok(who) => who,
         Err(error)
             if matches!(error.code.as_str(), "registry_unreachable" | "registry_timeout") =>

@@ -75,12 +75,13 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     match arguments.action {
         Action::List { scope } => {
             let scope = read_scope(&scope)?;
-            let members = registry(context, &scope)?.members(&scope).await;
+            let members = registry(context, &scope).await?.members(&scope).await;
             tell(context, &scope, members)
         }
         Action::Invite { scope, account, role } => {
             let scope = read_scope(&scope)?;
-            let members = registry(context, &scope)?.invite_member(&scope, &account, &role).await;
+            let members =
+                registry(context, &scope).await?.invite_member(&scope, &account, &role).await;
             if let Ok(members) = &members {
                 let told = invited(members, &scope, &account);
                 context.output.talk(&told);
@@ -89,7 +90,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         }
         Action::Remove { scope, account } => {
             let scope = read_scope(&scope)?;
-            let members = registry(context, &scope)?.remove_member(&scope, &account).await;
+            let members = registry(context, &scope).await?.remove_member(&scope, &account).await;
             if members.is_ok() {
                 let (account, scope) = (escape(&account), scope.as_str());
                 context
@@ -100,7 +101,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         }
         Action::Role { scope, account, role } => {
             let scope = read_scope(&scope)?;
-            let members = registry(context, &scope)?.set_role(&scope, &account, &role).await;
+            let members = registry(context, &scope).await?.set_role(&scope, &account, &role).await;
             if members.is_ok() {
                 let (account, role) = (escape(&account), escape(&role));
                 context.output.talk(&format!("{account} is a {role} of {}.", scope.as_str()));
@@ -112,8 +113,8 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     }
 }
 
-fn registry(context: &Context, scope: &Scope) -> Result<Registry, Error> {
-    account::registry_of_scope(context, scope)
+async fn registry(context: &Context, scope: &Scope) -> Result<Registry, Error> {
+    account::registry_of_scope(context, scope).await
 }
 
 fn invited(members: &Members, scope: &Scope, account: &str) -> String {
@@ -156,9 +157,9 @@ fn absent(error: Error, scope: &Scope) -> Error {
 }
 
 async fn answer(context: &Context, scope: &Scope, accepts: bool) -> Result<u8, Error> {
-    registry(context, scope)?.answer_member_invitation(scope, accepts).await.map_err(|error| {
-        invitation::explain(error, &format!("be a member of `{}`", scope.as_str()))
-    })?;
+    registry(context, scope).await?.answer_member_invitation(scope, accepts).await.map_err(
+        |error| invitation::explain(error, &format!("be a member of `{}`", scope.as_str())),
+    )?;
     context.output.talk(&if accepts {
         format!("You are a member of {}.", scope.as_str())
     } else {

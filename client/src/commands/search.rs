@@ -6,6 +6,7 @@ use skillpkg::settings::registry_text;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::wire::SearchHit;
 
+use crate::commands::account;
 use crate::context::Context;
 
 /// Find skills.
@@ -24,6 +25,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let choice = context.settings.chosen_registry()?;
     let registry = Registry::chosen(&context.settings, &choice)?;
+    let registry = account::checked(context, registry).await?;
     let answer = registry.search(&arguments.words.join(" "), arguments.limit).await?;
     if answer.skills.is_empty() {
         context.output.talk(&format!("Nothing found at {}.", registry_text(registry.url())));

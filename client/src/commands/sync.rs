@@ -78,5 +78,8 @@ fn tell_drift(options: &Options, context: &Context, terminal: &mut Terminal) -> 
         context.output.talk("the project is what its lockfile says");
         return Ok(0);
     }
+    context.output.talk(
+            "hint: `skillpkg sync` makes the project what its lockfile says, and brings what is missing",
+        );
     Ok(Kind::Drift.exit_code())
 }

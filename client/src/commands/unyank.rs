@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let (name, version) = exact_version::read(&arguments.reference)?;
-    let registry = account::registry_of(context, &name)?;
+    let registry = account::registry_of(context, &name).await?;
     if let Err(error) = registry.unyank(&name, &version).await {
         return Err(absent::explain(error, &registry, &name, Some(&version)).await);
     }

@@ -24,7 +24,7 @@ struct Known {
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let Arguments {} = arguments;
-    let registry = account::registry_with_token(context)?;
+    let registry = account::registry_with_token(context).await?;
     let who = registry.who_am_i().await?;
     let registry = registry_text(registry.url()).to_owned();
     let mut lines = vec![format!("{} at {registry}", escape(&who.account))];

@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let (name, version) = exact_version::read(&arguments.reference)?;
     let reason = reason::read(&arguments.reason)?;
-    let registry = account::registry_of(context, &name)?;
+    let registry = account::registry_of(context, &name).await?;
     if let Err(error) = registry.yank(&name, &version, reason).await {
         return Err(absent::explain(error, &registry, &name, Some(&version)).await);
     }

@@ -1,6 +1,7 @@
 //! Which skills are active, and what to say of one that is not.
 
 use skillpkg_schema::diagnostic::{escape, nearest};
+use skillpkg_schema::signature::verify_release;
 use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, SkillName, Version};
 
 use super::Host;
@@ -9,7 +10,7 @@ use crate::policy::{Installed, Policy, Violation, refuse, violations_of};
 use crate::project::{LOCK_FILE, LockFile, ProjectDirectory};
 use crate::state::Active;
 use crate::trust::{Standing, Standings};
-use crate::{Error, Kind};
+use crate::{Error, Kind, keys};
 
 /// One active skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,9 +54,32 @@ impl Host {
         let mut snapshot = self.snapshot(found)?;
         snapshot.locked = lock.skill(&found.name).cloned();
         snapshot.policy = self.policy()?;
+        self.check_signers(found, &snapshot)?;
         refuse(&self.forbidden(&snapshot)?)?;
         self.standing(&snapshot)?.check(&snapshot.manifest.name, &snapshot.manifest.version)?;
         Ok(snapshot)
+    }
+
+    /// Refuses a skill that came as a file and that no key which is known here has signed: one whose
+    /// keys are all trusted no more. What came from a registry, that gives the keys for.
+    pub(super) fn check_signers(&self, active: &Active, snapshot: &Snapshot) -> Result<(), Error> {
+        let Some(locked) = &snapshot.locked else { return Ok(()) };
+        if locked.source.registry().is_some() || active.key.is_none() {
+            return Ok(());
+        }
+        let signers = self.state.signers()?;
+        let Manifest { name, version, .. } = &snapshot.manifest;
+        let mut keys = keys::vouching_for_files(&self.settings, &signers, name);
+        keys.extend(snapshot.envelope.key_ids().filter_map(|id| signers.key(&id)));
+        let address = snapshot.manifest.address();
+        verify_release(&snapshot.envelope, name, version, &address, &keys).map_err(|error| {
+            let message = format!("nobody who is known here vouches for `{name}@{version}`: {error}");
+            Error::new(Kind::Verification, "signer_unknown", message).with_hint(format!(
+                "`skillpkg keys trust FILE.pem` trusts its signer; `skillpkg remove {name}` takes it \
+                 away"
+            ))
+        })?;
+        Ok(())
     }
 
     /// What its registry last said against a snapshot that the lockfile names.
@@ -103,7 +127,14 @@ impl Host {
         let mut names: Vec<String> = active.iter().map(|one| one.name.to_string()).collect();
         let locked = self.locked_names();
         if locked.iter().any(|name| name == skill) {
-            return error.with_hint(format!("it is installed: `skillpkg activate {shown}`"));
+            let inactive = self.state.project(&self.root).map(|state| state.inactive);
+            let is_hidden =
+                inactive.is_ok_and(|all| all.iter().any(|one| one.to_string() == skill));
+            return error.with_hint(if is_hidden {
+                format!("it is installed: `skillpkg activate {shown}`")
+            } else {
+                "it is locked and missing here: `skillpkg sync` brings what is missing".to_owned()
+            });
         }
         names.extend(locked);
         if self.is_active_globally(skill) {

@@ -34,7 +34,7 @@
 //! # state.approve(&name, &version, &address, &Default::default(), &Default::default())?;
 //! # let mut project = state.project(&settings.project)?;
 //! # let placed_as = name.name().clone();
-//! # project.active.push(Active { name, placed_as, version, address, key: None, programs: Default::default() });
+//! # project.active.push(Active { name, placed_as, version, address, key: None, proven: None, programs: Default::default() });
 //! # state.set_project(&settings.project, &project)?;
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
 //! let host = Host::open(HostOptions::new(settings))?;
@@ -207,7 +207,9 @@ impl Host {
                 snapshot.policy = policy.clone();
                 let (name, version) = (&snapshot.manifest.name, &snapshot.manifest.version);
                 let standing = self.standing(&snapshot)?;
-                let refusal = refuse(&self.forbidden(&snapshot)?)
+                let refusal = self
+                    .check_signers(active, &snapshot)
+                    .and_then(|()| refuse(&self.forbidden(&snapshot)?))
                     .and_then(|()| standing.check(name, version))
                     .err();
                 Ok((ActiveSkill::new(active, &snapshot.manifest), refusal))

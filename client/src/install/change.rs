@@ -15,7 +15,7 @@ use super::source::Job;
 use crate::Error;
 use crate::parallel::ended_early;
 use crate::project::{LockFile, Locked, ProjectDocument};
-use crate::state::{Active, Journal, Step, TextChange};
+use crate::state::{Active, Journal, ProvenOf, Step, TextChange};
 
 /// What becomes of the project's files, its state and the agents' directories.
 pub(super) struct Change {
@@ -115,6 +115,7 @@ impl Change {
                 version: locked.version.clone(),
                 address: locked.address,
                 key: Some(locked.key),
+                proven: Some(ProvenOf { archive: locked.archive, log_index: locked.log_index }),
                 programs: programs(session, prepared),
             });
         } else {

@@ -16,14 +16,16 @@ use super::ledger::Ledger;
 use super::options::Options;
 use super::placement::{Placing, Target, edits};
 use super::prepare::stored;
+use super::proven::{Logs, is_other};
 use super::recover;
 use super::session::{Session, base_of, open_directory, root_of};
 use super::sync::{differences, unwanted};
 use crate::activation::found;
 use crate::agents::Reach;
+use crate::policy::Policy;
 use crate::project::{Locked, Source};
-use crate::state::{Placed, Placement, Signers, State};
-use crate::trust::{Standing, Standings};
+use crate::state::{Placed, Placement, ProjectState, Signers, State};
+use crate::trust::{Rules, Standing, Standings, Trust};
 use crate::{Error, Settings};
 
 /// One installed skill.
@@ -52,6 +54,8 @@ pub struct Listed {
     pub findings: Option<Findings>,
     /// What its registry last said against it.
     pub standing: Standing,
+    /// How what agents see is not what the lockfile names, a phrase that can be printed.
+    pub differs: Option<String>,
     /// Where nothing is and should be, escaped; `.` for a skill that was never brought here; sorted.
     pub missing: Vec<String>,
 }
@@ -152,6 +156,7 @@ pub fn list(
                 Some(url) => standings.of(url, name, &locked.version),
                 None => Standing::default(),
             },
+            differs: differs(&remembered, locked),
             missing: Vec::new(),
         };
         if let Some(store) = &store {
@@ -169,6 +174,18 @@ pub fn list(
         listed.push(one);
     }
     Ok(listed)
+}
+
+/// How what agents see of a skill is not what the lockfile names.
+fn differs(remembered: &ProjectState, locked: &Locked) -> Option<String> {
+    let active = remembered.active(&locked.name)?;
+    if active.address != locked.address {
+        let (version, address) = (&active.version, active.address);
+        return Some(format!("{version} ({address}) is active, and the lockfile names another"));
+    }
+    (is_other(remembered, locked) == Some(true)).then(|| {
+        "the lockfile names another archive or another leaf of the log than was verified".to_owned()
+    })
 }
 
 /// What is worth an eye in the files of a snapshot that is on this machine: what was found when it
@@ -227,6 +244,9 @@ pub fn drift(
     }
     let names = session.files.project.skills.iter().map(|wanted| &wanted.name);
     let directories = Directories::choose(&session, names)?;
+    let policy = Policy::of_project(settings, session.root())?;
+    let trust = Trust::looking(settings, Rules::of(&policy));
+    let logs = Logs::new(&trust);
     let base = session.base();
     let mut folders = Folders::new(&base, &session.store);
     let leaving = unwanted(&session);
@@ -240,6 +260,7 @@ pub fn drift(
     for wanted in &session.files.project.skills {
         let name = &wanted.name;
         let Some(locked) = session.files.lock.skill(name) else { continue };
+        logs.check(&session.remembered, locked)?;
         if session.remembered.inactive.contains(name) {
             continue;
         }
@@ -253,6 +274,11 @@ pub fn drift(
         };
         match placing.place(&target) {
             Ok(plan) => {
+                // What stands there was placed from where the project was before, or by hand.
+                if plan.steps.is_empty() && session.remembered.active(name).is_none() {
+                    let what = format!("`{name}@{}` is missing: it is not active", locked.version);
+                    add(Some(name), what);
+                }
                 for step in &plan.steps {
                     let path = escape(&step.path.to_string_lossy());
                     let what = match (&step.before, &step.after) {

@@ -9,6 +9,7 @@ use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, Version};
 use skillpkg_store::content::{Ingested, Lease, Store, StoreError, Stored};
 
+use super::proven::RESTORE_HINT;
 use super::trust::{Candidate, vouching};
 use crate::activation::{self, Checked, found, prose_commands};
 use crate::policy::{Before, Policy, Skill, Violation, published, refuse};
@@ -257,7 +258,9 @@ fn compare(
 ) -> Result<(), Error> {
     let differs = |what: &str, wanted: String, found: String| {
         let message = format!("asked for {what} `{wanted}` and got `{found}`");
-        Err(Error::new(Kind::Verification, "digest_mismatch", message))
+        let error = Error::new(Kind::Verification, "digest_mismatch", message);
+        // Of what is locked, the lockfile said what to expect.
+        Err(if expected.key.is_some() { error.with_hint(RESTORE_HINT) } else { error })
     };
     if let Some(name) = expected.name.as_ref().filter(|name| **name != manifest.name) {
         return differs("the skill", name.to_string(), manifest.name.to_string());

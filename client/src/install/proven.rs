@@ -5,9 +5,34 @@ use std::collections::BTreeMap;
 
 use url::Url;
 
-use crate::project::Locked;
+use crate::project::{LOCK_FILE, Locked};
+use crate::state::{ProjectState, ProvenOf};
 use crate::trust::{Claim, KeptProofs, Trust};
 use crate::{Error, Kind};
+
+/// Whether the lockfile names another archive or another leaf of a skill than was verified when
+/// agents were first shown it; [`None`] where that is not remembered.
+pub(super) fn is_other(remembered: &ProjectState, keep: &Locked) -> Option<bool> {
+    let active = remembered.active(&keep.name).filter(|one| one.address == keep.address)?;
+    let named = ProvenOf { archive: keep.archive, log_index: keep.log_index };
+    active.proven.map(|proven| proven != named)
+}
+
+/// The refusal of what the lockfile says of a skill that is here, and that nobody vouches for.
+pub(super) fn not_as_verified(keep: &Locked) -> Error {
+    let message = format!(
+        "`{LOCK_FILE}` names another archive or another leaf of the log of `{}@{}` than was \
+         verified when it was installed",
+        keep.name, keep.version
+    );
+    Error::new(Kind::Verification, "digest_mismatch", message)
+        .in_file(LOCK_FILE)
+        .with_hint(RESTORE_HINT)
+}
+
+/// What to do about a lockfile that says something else than what was verified.
+pub(super) const RESTORE_HINT: &str = "it was edited or damaged: compare it with its history, and \
+    restore it (`git checkout -- skillpkg.lock`)";
 
 /// The logs that speak for registries, looked up once each.
 pub(super) struct Logs<'t> {
@@ -39,6 +64,31 @@ impl<'t> Logs<'t> {
         Ok(self.trust.has_proof(&self.speaking_for(url)?, &keep.address))
     }
 
+    /// Whether a kept proof shows that a locked skill is in its registry's log just as the lockfile
+    /// says.
+    pub(super) fn is_proven(&self, url: &Url, keep: &Locked) -> Result<bool, Error> {
+        if keep.log_index.is_none() || self.speaking_for(url)?.is_empty() {
+            return Ok(false);
+        }
+        Ok(matches!(self.kept.of(url, &Claim::locked(keep))?, Ok(Some(_))))
+    }
+
+    /// Holds what the lockfile says of a skill that is installed against what was verified of it,
+    /// and asks nobody.
+    pub(super) fn check(&self, remembered: &ProjectState, keep: &Locked) -> Result<(), Error> {
+        let other = is_other(remembered, keep);
+        if other == Some(false) || remembered.active(&keep.name).is_none() {
+            return Ok(());
+        }
+        if let Some(url) = keep.source.registry() {
+            self.prove(url, keep, false)?;
+            if self.is_proven(url, keep)? {
+                return Ok(());
+            }
+        }
+        if other == Some(true) { Err(not_as_verified(keep)) } else { Ok(()) }
+    }
+
     /// Whether what is kept of a locked skill proves it, as far as a log speaks for its registry.
     ///
     /// What is wrong with a proof is an error only where nobody can be asked for another one.
@@ -59,8 +109,10 @@ impl<'t> Logs<'t> {
                      {reason}",
                     keep.name, keep.version
                 );
-                Err(Error::new(Kind::Verification, "inclusion_refused", message)
-                    .with_hint("without `--offline` another one is asked for"))
+                Err(Error::new(Kind::Verification, "inclusion_refused", message).with_hint(format!(
+                    "`{LOCK_FILE}` may have been edited: compare it with its history; where it is \
+                     right, `skillpkg sync` asks for another proof"
+                )))
             }
             Err(_) => Ok(false),
         }

@@ -15,7 +15,7 @@ use super::goal::{Goal, GoalSkill};
 use super::index::{Index, check_registry};
 use super::pick::{Picked, pick_passing, told_deleted};
 use super::prepare::{Expected, Held, stored};
-use super::proven::Logs;
+use super::proven::{Logs, is_other, not_as_verified};
 use super::session::Session;
 use super::standing::{learn_carried, refresh, stand, stand_later};
 use super::trust::{Candidate, candidates_of};
@@ -185,10 +185,16 @@ fn draft(
         ..expected_of(session, skill, keep, vec![Candidate { account, ..known }])
     };
     // What agents see and was verified before is proven anew by `verify`, and not by every command.
-    let is_settled =
-        expected.is_settled() && !logs.trust.requires_log() && logs.has_proof(url, keep)?;
+    let other = is_other(&session.remembered, keep);
+    let is_settled = expected.is_settled()
+        && other == Some(false)
+        && !logs.trust.requires_log()
+        && logs.has_proof(url, keep)?;
     if !is_settled && !logs.prove(url, keep, can_ask)? && can_ask {
         return Ok(None);
+    }
+    if other == Some(true) && !logs.is_proven(url, keep)? {
+        return if can_ask { Ok(None) } else { Err(not_as_verified(keep)) };
     }
     Ok(Some(Job {
         origin: Origin::Store,
@@ -232,6 +238,7 @@ fn file_job(
     };
     if let Some(keep) = &skill.keep
         && known(&[keep.key])
+        && is_other(&session.remembered, keep) != Some(true)
         && let Some(held) = held
     {
         let expected =

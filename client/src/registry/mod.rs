@@ -95,6 +95,11 @@ impl Registry {
         Self::with_connection(choice.url.clone(), token, &connection)
     }
 
+    /// The same, spoken to as nobody.
+    pub(crate) fn without_token(&self) -> Self {
+        Self { transport: self.transport.without_token(), shelf: self.shelf.clone() }
+    }
+
     /// What a bundle holds of the registry at `url`, asked in its place.
     pub(crate) fn carried(carried: &Arc<Carried>, url: &Url) -> Result<Self, Error> {
         let shelf = Some(carried.shelf(url)?);

@@ -124,6 +124,10 @@ impl Transport {
         &self.base
     }
 
+    pub(super) fn without_token(&self) -> Self {
+        Self { token: None, ..self.clone() }
+    }
+
     pub(super) fn has_token(&self) -> bool {
         self.token.is_some()
     }

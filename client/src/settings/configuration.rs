@@ -64,8 +64,9 @@ pub enum ConfiguredRunner {
 /// with a later version.
 pub fn parse(text: &str, file: &str) -> Result<(Configuration, Vec<Diagnostic>), Faults> {
     let root = DeTable::parse(text).map_err(|error| syntax_fault(text, file, &error))?;
-    let mut reader = Reader { faults: TextFaults::new(text, file) };
+    let mut reader = Reader { faults: TextFaults::new(text, file), scopes: Vec::new() };
     let configuration = reader.configuration(root.get_ref());
+    reader.check_scopes(text);
     reader.faults.finish(configuration)
 }
 
@@ -92,6 +93,8 @@ pub(super) fn place(text: &str, offset: usize) -> (usize, usize) {
 
 struct Reader<'a> {
     faults: TextFaults<'a>,
+    /// The scopes that are bound, with the registry's name, by where they stand.
+    scopes: Vec<(usize, Scope, String)>,
 }
 
 type Value<'a> = Spanned<DeValue<'a>>;
@@ -137,13 +140,15 @@ impl Reader<'_> {
         }
         let mut scopes = Vec::new();
         if let Some(value) = table.get("scopes") {
-            for text in self.texts(value, &format!("{at}.scopes")).unwrap_or_default() {
-                match text.parse() {
-                    Ok(scope) => scopes.push(scope),
-                    Err(error) => {
-                        let error: skillpkg_schema::name::NameError = error;
-                        self.error("configuration_value", value, error.to_string());
+            let texts = self.texts(value, &format!("{at}.scopes")).unwrap_or_default();
+            let items = value.get_ref().as_array().into_iter().flat_map(|items| items.iter());
+            for (text, item) in texts.iter().zip(items) {
+                match text.parse::<Scope>() {
+                    Ok(scope) => {
+                        self.scopes.push((item.span().start, scope.clone(), name.to_owned()));
+                        scopes.push(scope);
                     }
+                    Err(error) => self.error("configuration_value", item, error.to_string()),
                 }
             }
         }
@@ -164,6 +169,30 @@ impl Reader<'_> {
             mirrors: mirrors.unwrap_or_default(),
             fallback: fallback.unwrap_or(true),
         })
+    }
+
+    /// That no scope is bound to two registries: names of it would be asked for at the one or the
+    /// other, and whoever has the other could answer with skills of their own.
+    fn check_scopes(&mut self, text: &str) {
+        let mut bound = std::mem::take(&mut self.scopes);
+        bound.sort_by_key(|(offset, ..)| *offset);
+        for (position, (offset, scope, name)) in bound.iter().enumerate() {
+            let earlier = bound.get(..position).into_iter().flatten();
+            let mut earlier = earlier.filter(|(_, other, at)| other == scope && at != name);
+            let Some((first, _, other)) = earlier.next() else { continue };
+            let (line, _) = place(text, *first);
+            let message = format!(
+                "the scope `{}` is bound to `registries.{}` here, and to `registries.{}` in line \
+                 {line}",
+                scope.as_str(),
+                escape(name),
+                escape(other)
+            );
+            let error = Diagnostic::error("configuration_value", message).with_hint(
+                "its names are asked for at one registry alone: take it out of the other's `scopes`",
+            );
+            self.faults.add(self.faults.placed(error, *offset));
+        }
     }
 
     fn log_key(&mut self, value: &Value<'_>, at: &str) -> Option<LogKey> {
@@ -441,6 +470,12 @@ project = ".mine/skills"
             ("[runners.p]\ncommand = []", "names no program"),
             ("[runners.p]", "either `command` or `url`"),
             ("[agents]\nuse = \"x\"", "expected a list of texts"),
+            (
+                "[registries.b]\nurl = \"https://b\"\nscopes = [\"x\", \"acme\"]\n[registries.a]\nurl = \
+                 \"https://a\"\nscopes = [\"acme\"]",
+                "config.toml:6:11: the scope `acme` is bound to `registries.a` here, and to \
+                 `registries.b` in line 3",
+            ),
             ("a = ", "config.toml:1:"),
             ("registry = \"\u{1b}[31m", "not TOML"),
         ] {

@@ -103,6 +103,22 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Whether nothing can be written beneath [`Settings::home`], which is there.
+    pub(crate) fn is_read_only(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use rustix::fs::{Access, access};
+            let refused = access(&self.home, Access::WRITE_OK).err();
+            refused.is_some_and(|error| {
+                matches!(error, rustix::io::Errno::ACCESS | rustix::io::Errno::ROFS)
+            })
+        }
+        #[cfg(not(unix))]
+        {
+            self.home.metadata().is_ok_and(|metadata| metadata.permissions().readonly())
+        }
+    }
+
     /// Settings with a store at `home` and nothing configured.
     pub fn new(home: PathBuf, user_home: PathBuf, project: PathBuf) -> Self {
         Self {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use skillpkg_schema::ContentAddress;
 use skillpkg_schema::diagnostic::escape;
@@ -9,7 +10,7 @@ use skillpkg_schema::diagnostic::escape;
 use super::document::Stored;
 use super::error::StateError;
 use super::journal::Journal;
-use super::{ProjectRecord, ProjectState, State};
+use super::{PATIENCE, ProjectRecord, ProjectState, State};
 use crate::Error;
 use crate::project::{LOCK_FILE, LockFile, ProjectDirectory};
 
@@ -23,6 +24,23 @@ pub struct Live {
 }
 
 impl State {
+    /// Remembers that a project is at `root`, where it has a lockfile and nothing is remembered of
+    /// it: what it locks counts as used from then on.
+    ///
+    /// A lockfile that cannot be read is an error: nobody knows what it names.
+    pub fn register(&self, root: &Path) -> Result<(), Error> {
+        let Ok(directory) = ProjectDirectory::open(root) else { return Ok(()) };
+        let Some(text) = directory.read_text(LOCK_FILE)? else { return Ok(()) };
+        if self.record(root, "json").path().exists() {
+            return Ok(());
+        }
+        LockFile::parse(&text)?;
+        let _lock = self.lock_project(root, PATIENCE)?;
+        // Another process may have been first.
+        let remembered = self.project(root)?;
+        self.set_project(root, &remembered)
+    }
+
     /// Every snapshot that some project on this machine locks or has active: what `gc` keeps.
     ///
     /// A project whose directory is gone no longer counts. Where a lockfile cannot be read, what
@@ -113,6 +131,7 @@ mod tests {
             version: "1.0.0".parse().unwrap(),
             address: address(text),
             key: None,
+            proven: None,
         }
     }
 

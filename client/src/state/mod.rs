@@ -72,10 +72,24 @@ pub struct Active {
     /// The key whose signature over that address was verified when the skill was placed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<KeyId>,
+    /// The archive and the leaf of its registry's log that the lockfile named when they were
+    /// verified; [`None`] where an earlier version placed the skill.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proven: Option<ProvenOf>,
     /// Where each program was found on PATH when the skill was activated, absolute: calls start
     /// that one, whatever PATH holds by then.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub programs: BTreeMap<String, PathBuf>,
+}
+
+/// Which archive a skill came in, and where its record is in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProvenOf {
+    /// The archive's digest.
+    pub archive: ContentAddress,
+    /// Its leaf, where it is in a log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_index: Option<u64>,
 }
 
 /// What is remembered of one project.

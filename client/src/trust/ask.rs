@@ -94,7 +94,12 @@ enum Judged {
 impl<'s> Trust<'s> {
     /// What is known beneath the settings' home, with these rules.
     pub(crate) fn new(settings: &'s Settings, rules: Rules) -> Self {
-        let store = TrustStore::new(&settings.home);
+        // Where nothing can be written, what is known still decides.
+        let store = if settings.is_read_only() {
+            TrustStore::looking(&settings.home)
+        } else {
+            TrustStore::new(&settings.home)
+        };
         Self { settings, store, rules, now: time::now() }
     }
 
@@ -211,7 +216,7 @@ impl<'s> Trust<'s> {
     }
 
     /// The documents that one answer holds; [`None`] where it would be too long.
-    async fn part(
+    pub(super) async fn part(
         &self,
         registry: &Url,
         place: &Registry,

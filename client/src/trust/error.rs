@@ -318,7 +318,7 @@ const FALSIFIED: [&str; 17] = [
 
 /// Whether a failure says that somebody falsifies what a log shows, and not merely that nobody
 /// answered.
-pub(crate) fn is_falsified(error: &Error) -> bool {
+pub fn is_falsified(error: &Error) -> bool {
     FALSIFIED.contains(&error.code.as_str())
 }
 

@@ -10,6 +10,7 @@
 
 mod ask;
 mod carry;
+mod check;
 mod claim;
 mod collect;
 mod compare;
@@ -34,10 +35,11 @@ mod view;
 pub use ask::Notice;
 pub(crate) use ask::{Found, Trust};
 pub(crate) use carry::{Carriage, Taken};
+pub use check::check_log;
 pub(crate) use claim::{Claim, check_keys};
 pub use collect::collect_proofs;
 pub use compare::{Comparison, LogSource, Side, Verdict, compare};
-pub(crate) use error::is_falsified;
+pub use error::is_falsified;
 pub use kept::KeptProof;
 pub use overview::{LogStatus, SpeaksFor, document, forget, is_known, logs, pin, proof};
 pub(crate) use overview::{origins, proven_time};

@@ -8,11 +8,16 @@ use skillpkg_schema::QualifiedName;
 
 use super::keys::registry_of;
 use super::{Problem, ProblemKind, Report, Verifier};
-use crate::project::Locked;
+use crate::project::{LOCK_FILE, Locked};
 use crate::registry::Registry;
 use crate::settings::registry_text;
 use crate::trust::{Claim, KeptProofs, Notice, Standings, is_falsified};
 use crate::{Error, parallel};
+
+/// Whether a refusal is about the record of one version, and not about the log.
+fn is_of_one(error: &Error) -> bool {
+    ["inclusion_missing", "inclusion_refused", "record_mismatch"].contains(&error.code.as_str())
+}
 
 impl Verifier<'_> {
     /// What is wrong with the proofs that locked skills keep, and what their registries last said
@@ -44,11 +49,25 @@ impl Verifier<'_> {
         }
         let mut failure: Option<String> = None;
         let mut absent: Vec<QualifiedName> = Vec::new();
+        let mut refused: BTreeMap<&QualifiedName, String> = BTreeMap::new();
         if !self.settings.offline && !unproven.is_empty() {
             let wanted: Vec<&Locked> = unproven.iter().map(|(locked, _)| *locked).collect();
             let mut notices = Vec::new();
             match self.fetch_proofs(&wanted, &mut notices).await {
                 Ok(unlisted) => absent = unlisted,
+                // What is wrong is what the lockfile says of one of them: each is asked for alone.
+                Err(error) if is_of_one(&error) => {
+                    for one in &wanted {
+                        match self.fetch_proofs(&[*one], &mut notices).await {
+                            Ok(unlisted) => absent.extend(unlisted),
+                            Err(error) if is_of_one(&error) => {
+                                refused.insert(&one.name, error.message);
+                            }
+                            Err(error) if is_falsified(&error) => return Err(error),
+                            Err(error) => failure = Some(error.message),
+                        }
+                    }
+                }
                 Err(error) if is_falsified(&error) => return Err(error),
                 Err(error) => failure = Some(error.message),
             }
@@ -67,7 +86,11 @@ impl Verifier<'_> {
                 let reason = reason.unwrap_or_default();
                 ("inclusion_refused", format!("the proof that is kept is refused: {reason}"))
             };
-            if absent.contains(&locked.name) {
+            if let Some(reason) = refused.get(&locked.name) {
+                detail = format!(
+                    "{reason}; `{LOCK_FILE}` may have been edited: compare it with its history"
+                );
+            } else if absent.contains(&locked.name) {
                 detail = format!("{detail}, and the registry does not have this version");
             } else if let Some(failure) = &failure {
                 detail = format!("{detail}; another cannot be had: {failure}");

@@ -17,7 +17,7 @@ fn what_a_skill_carries_is_told_to_scripts_and_to_people() {
 fn an_archive_is_inspected_as_its_directory_is() {
     let machine = Machine::with_key();
     for name in ["waitlist", "data-analysis", "release-notes"] {
-        machine.ok(&["pack", &example(name), "-o", "a.skill.tar.zst", "-q"]);
+        machine.ok(&["pack", &example(name), "-o", "a.skill.tar.zst", "--force", "-q"]);
         let of = |what: &str| {
             let mut read = machine.ok(&["inspect", what, "--json"]).json();
             let keys = read.as_object_mut().unwrap().remove("key_ids");

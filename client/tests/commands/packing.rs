@@ -105,3 +105,32 @@ fn an_archive_is_published_as_it_was_signed() {
     let ran = machine.run(&["publish", "a.zst", "--version", "2.0.0", "--json"]);
     assert_eq!((ran.code, ran.error_code().as_str()), (2, "archive_named"));
 }
+
+#[test]
+fn no_file_is_lost_to_an_archive_that_is_written_in_its_place() {
+    let machine = Machine::with_key();
+    let text = "---\nskill: g2\nversion: 1.0.0\ndescription: d\n---\n\nRead it.\n";
+    let skill = machine.write("g2/SKILL.md", text);
+    let notes = machine.write("notes.txt", "mine");
+    for target in ["g2/SKILL.md", "g2/new", "notes.txt"] {
+        for force in [&[][..], &["--force"]] {
+            let arguments = [&["pack", "g2", "-o", target, "--json"], force].concat();
+            let ran = machine.run(&arguments);
+            assert_eq!((ran.code, ran.error_code().as_str()), (1, "not_written"), "{target}");
+            assert!(ran.stderr.contains("`--output FILE`"), "{}", ran.stderr);
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&skill).unwrap(), text);
+    assert_eq!(std::fs::read_to_string(&notes).unwrap(), "mine");
+    assert!(!machine.work().join("g2/new").exists());
+    // An archive gives way to the same one, and to another where that is said.
+    for target in ["a.zst", "g2/g2-1.0.0.skill.tar.zst"] {
+        machine.ok(&["pack", "g2", "-o", target, "-q"]);
+        machine.ok(&["pack", "g2", "-o", target, "-q"]);
+        let other = ["pack", "g2", "-o", target, "--version", "2.0.0", "--json"];
+        let ran = machine.run(&other);
+        assert_eq!((ran.code, ran.error_code().as_str()), (1, "not_written"), "{target}");
+        assert!(ran.stderr.contains("`--force`"), "{}", ran.stderr);
+        machine.ok(&[&other[..], &["--force"]].concat());
+    }
+}

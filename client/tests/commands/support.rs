@@ -199,7 +199,13 @@ impl Canned {
                 let head = String::from_utf8_lossy(&head).into_owned();
                 let path = head.split(' ').nth(1).unwrap_or_default();
                 let found = answers.iter().find(|answer| path.starts_with(&answer[0]));
-                let absent = ["", "404 Not Found", "text/plain", ""].map(str::to_owned);
+                // Every registry answers what its log shows: this one keeps none.
+                let absent = if path == "/v1/index" {
+                    ["", "200 OK", "application/json", r#"{"documents":[],"missing":[]}"#]
+                } else {
+                    ["", "404 Not Found", "text/plain", ""]
+                };
+                let absent = absent.map(str::to_owned);
                 let [_, status, kind, body] = found.unwrap_or(&absent);
                 let answer = format!(
                     "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\nconnection: close\r\n\

@@ -57,6 +57,7 @@ impl Machine {
             version: manifest.version.clone(),
             address,
             key: None,
+            proven: None,
             programs: BTreeMap::new(),
         });
         self.set_state(&state);

@@ -180,6 +180,13 @@ fn a_file_installs_without_a_registry_where_its_key_is_trusted() {
     machine.run(&["verify"]).succeeded();
     machine.run(&["keys", "distrust", &id[..12]]).succeeded();
     machine.run(&["verify", archive]).ended_with(3);
+    // What it signed is not run any more either, until it is trusted again.
+    let refused = machine.run(&["call", "waitlist", "go", "--json"]).ended_with(3);
+    assert_eq!(refused.error_code(), "signer_unknown");
+    assert!(refused.stderr.contains("skillpkg keys trust"), "{}", refused.stderr);
+    machine.run(&["keys", "trust", public]).succeeded();
+    let called = machine.run(&["call", "waitlist", "go", "--json"]).ended_with(1);
+    assert_eq!(called.error_code(), "capability_not_found");
 }
 
 #[test]

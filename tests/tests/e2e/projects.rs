@@ -161,3 +161,69 @@ fn what_is_told_is_what_was_done() {
     let answer = other.run(&["call", "waitlist", "go"]).ended_with(1);
     assert!(answer.stderr.contains("--global"), "{}", answer.stderr);
 }
+
+#[test]
+fn a_project_that_was_moved_keeps_its_skills_and_is_told_one_way_out() {
+    let (context, _author, machine) = installed();
+    let moved = context.path("moved");
+    fs::rename(&machine.project, &moved).unwrap();
+    let moved = machine.in_project(&moved);
+    let listed = moved.run(&["list"]).succeeded();
+    assert!(listed.stdout.contains("missing"), "{}", listed.stdout);
+    let checked = moved.run(&["sync", "--check"]).ended_with(6);
+    assert!(checked.stdout.contains("`waitlist@1.2.0` is missing"), "{}", checked.stdout);
+    let called = moved.run(&["call", "waitlist", "go"]).ended_with(1);
+    for answer in [&listed, &checked, &called] {
+        assert!(answer.stderr.contains("brings what is missing"), "{}", answer.stderr);
+        assert!(answer.stderr.contains("`skillpkg sync`"), "{}", answer.stderr);
+    }
+    let before = fs::read_dir(machine.home.join("snapshots")).unwrap().count();
+    assert!(before > 0);
+    let collected = moved.json(&["gc"]);
+    assert_eq!((&collected["snapshots"], &collected["blobs"]), (&0.into(), &0.into()));
+    moved.run(&["sync", "--offline"]).succeeded();
+    moved.run(&["sync", "--check"]).succeeded();
+    // Its tool runs the notes, and is found again.
+    moved.run(&["call", "waitlist", "go"]).ended_with(127);
+    // From elsewhere it counts too, once it was seen.
+    let elsewhere = machine.in_project(&context.path("elsewhere"));
+    assert_eq!(elsewhere.json(&["gc"])["snapshots"], 0);
+}
+
+#[test]
+fn a_lockfile_that_was_edited_is_refused_where_the_skill_is_installed_too() {
+    let (context, _author, machine) = installed();
+    let lock = machine.read("skillpkg.lock");
+    let line = |key: &str| lock.lines().find(|line| line.starts_with(key)).unwrap().to_owned();
+    let archive = line("archive = ");
+    let address = line("address = ");
+    let digest = address.split("sha256:").nth(1).unwrap();
+    let edits = [
+        (archive.clone(), format!("archive = \"sha256:{digest}")),
+        (line("log-index = "), "log-index = 0".to_owned()),
+    ];
+    for (place, (before, after)) in edits.into_iter().enumerate() {
+        let edited = lock.replace(&before, &after);
+        assert_ne!(edited, lock);
+        machine.write("skillpkg.lock", &edited);
+        for arguments in [
+            &["sync", "--check"][..],
+            &["sync", "--frozen", "-y"],
+            &["sync", "--frozen", "-y", "--offline"],
+            &["verify"],
+            &["verify", "--offline"],
+        ] {
+            machine.run(arguments).ended_with(3);
+        }
+        let listed = machine.run(&["list"]).succeeded();
+        assert!(listed.stdout.contains("than was verified"), "{}", listed.stdout);
+        let fresh = context.machine(&format!("fresh-{place}"));
+        fresh.write("skillpkg.toml", &machine.read("skillpkg.toml"));
+        fresh.write("skillpkg.lock", &edited);
+        fresh.run(&["sync", "--frozen", "-y"]).ended_with(3);
+    }
+    machine.write("skillpkg.lock", &lock);
+    machine.run(&["sync", "--check"]).succeeded();
+    machine.run(&["sync", "--frozen"]).succeeded();
+    machine.run(&["verify"]).succeeded();
+}

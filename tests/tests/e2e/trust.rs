@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use skillpkg_tests::{Machine, TestContext, copy_all};
+use skillpkg_tests::{Machine, TestContext, copy_all, write_skill};
 
 /// Puts a registry's data back to what was copied before.
 fn set_back(context: &mut TestContext, copied: &Path) {
@@ -172,6 +172,7 @@ fn a_registry_that_shows_two_histories_is_found_out_by_comparing() {
     assert_eq!(more["logs"][0]["verdict"], "continues");
     // The other history, for another machine.
     set_back(&mut context, &old);
+    author.run(&["log", "forget", &url, "-y"]).succeeded();
     for version in ["1.1.0", "1.2.0", "1.3.0"] {
         context.publish(&author, "waitlist", version, "for the other", None);
     }
@@ -265,4 +266,65 @@ fn a_run_that_is_killed_leaves_what_was_known_of_a_log_or_what_is() {
         known = size;
     }
     machine.run(&["show", "waitlist"]).succeeded();
+}
+
+#[test]
+fn nothing_is_published_to_a_registry_that_was_set_back_and_a_publish_is_remembered() {
+    let mut context = TestContext::new();
+    let author = context.author("ada");
+    context.publish(&author, "waitlist", "1.0.0", "notes", None);
+    let earlier = copied(&mut context, "earlier");
+    // Nobody but the publish itself has asked what the log is since.
+    context.publish(&author, "waitlist", "1.1.0", "more", None);
+    set_back(&mut context, &earlier);
+    write_skill(&author.project.join("source"), "waitlist", "other", None);
+    for arguments in [
+        &["publish", "source", "--version", "1.2.0", "--json"][..],
+        &["publish", "source", "--version", "1.2.0", "--dry-run", "--json"],
+        &["search", "waitlist", "--json"],
+        &["whoami", "--json"],
+        &["keys", "--json"],
+        &["owner", "list", "waitlist", "--json"],
+        &["yank", "waitlist@1.0.0", "--reason", "r", "--json"],
+    ] {
+        let refused = author.run(arguments).ended_with(3);
+        assert_eq!(refused.error_code(), "checkpoint_rewind", "{arguments:?}");
+    }
+    author.run(&["log", "forget", &context.registry.url(), "-y"]).succeeded();
+    author.run(&["publish", "source", "--version", "1.2.0"]).succeeded();
+}
+
+#[test]
+fn a_registry_with_another_log_than_is_named_is_told_nothing() {
+    let context = TestContext::new();
+    let mut author = context.author("ada");
+    context.publish(&author, "waitlist", "1.0.0", "notes", None);
+    let token = author.token.clone().unwrap();
+    let url = context.registry.url();
+    let fresh = context.machine("fresh");
+    write_skill(&author.project.join("source"), "waitlist", "other", None);
+    author.home.clone_from(&fresh.home);
+    author.run(&["keygen"]).succeeded();
+    for (named, code) in [("", "log_unknown"), (&*"0".repeat(64), "log_key_changed")] {
+        let named =
+            if named.is_empty() { String::new() } else { format!("log-key = \"{named}\"\n") };
+        let text =
+            format!("trust-on-first-use = false\n[registries.main]\nurl = \"{url}\"\n{named}");
+        fs::write(&author.configuration, text).unwrap();
+        for arguments in [
+            &["publish", "source", "--version", "1.2.0", "--json"][..],
+            &["publish", "source", "--version", "1.2.0", "--dry-run", "--json"],
+            &["search", "waitlist", "--json"],
+            &["whoami", "--json"],
+            &["keys", "--json"],
+            &["owner", "list", "waitlist", "--json"],
+            &["yank", "waitlist@1.0.0", "--reason", "r", "--json"],
+        ] {
+            let refused = author.run(arguments).ended_with(5);
+            assert_eq!(refused.error_code(), code, "{arguments:?}");
+        }
+        let refused = author.run_with_input(&["login", "--json"], &token).ended_with(5);
+        assert_eq!(refused.error_code(), code);
+        assert!(!author.home.join("credentials.toml").exists());
+    }
 }

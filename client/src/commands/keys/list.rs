@@ -89,8 +89,8 @@ impl Row {
 
 pub(super) async fn run(context: &Context) -> Result<u8, Error> {
     let files = local(context)?;
-    let account = match account::registry_with_token(context) {
-        Ok(registry) => Some(registry.keys().await?.keys),
+    let account = match account::chosen_with_token(context) {
+        Ok(registry) => Some(account::checked(context, registry).await?.keys().await?.keys),
         Err(_) => None,
     };
     let rows = rows(context, files, account.as_deref());

@@ -99,7 +99,7 @@ async fn add(context: &Context, file: Option<PathBuf>) -> Result<u8, Error> {
         None => keys::signing_key(&context.settings)?,
     };
     let signing = opened(context, signing)?;
-    let registry = account::registry_with_token(context)?;
+    let registry = account::registry_with_token(context).await?;
     let before = registry.keys().await?.keys;
     let (proof, notices) = keys::proof::make(&context.settings, &registry, &signing).await?;
     context.output.tell_all(&notices);
@@ -174,7 +174,7 @@ fn distrust(context: &Context, digits: &str) -> Result<u8, Error> {
 
 async fn revoke(context: &Context, id: &str, reason: Option<&str>) -> Result<u8, Error> {
     let reason = reason.map(reason::read).transpose()?;
-    let registry = account::registry_with_token(context)?;
+    let registry = account::registry_with_token(context).await?;
     let key = find(&registry, id).await?;
     registry.revoke_key(&key.id, reason).await?;
     context.output.talk(&format!("Revoked key {}: nothing it signs from now on is taken.", key.id));
