@@ -164,9 +164,10 @@ mod tests {
         // What is not in the line is left undeclared.
         let declared =
             [("any", "string"), ("one", "string\n    enum: a, b"), ("number", "integer")];
-        let used = declared.iter().filter(|(name, _)| run.contains(&format!("${name}")));
-        let params: String =
-            used.map(|(name, kind)| format!("  {name}:\n    type: {kind}\n")).collect();
+        let mut params = String::new();
+        for (name, kind) in declared.iter().filter(|(name, _)| run.contains(&format!("${name}"))) {
+            params.extend(["  ", name, ":\n    type: ", kind, "\n"]);
+        }
         let text = format!(
             "---\nskill: s\ndescription: d\n---\nSay.\n\n```tool\nid: t\ndescription: d\nparams:\n{params}run: {run}\n```\n"
         );
