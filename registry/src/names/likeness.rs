@@ -41,10 +41,12 @@ pub enum Likeness {
     Pluralises,
     /// It has such a word before or behind it as `cli` or `skill`, or lacks it.
     Affixes,
+    /// It is the same letters, put into words otherwise.
+    Parts,
 }
 
 impl Likeness {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::ReadsAlike,
         Self::Omits,
         Self::Doubles,
@@ -54,6 +56,7 @@ impl Likeness {
         Self::Numbers,
         Self::Pluralises,
         Self::Affixes,
+        Self::Parts,
     ];
 
     /// The word of it that a row holds.
@@ -68,6 +71,7 @@ impl Likeness {
             Self::Numbers => "numbers",
             Self::Pluralises => "pluralises",
             Self::Affixes => "affixes",
+            Self::Parts => "parts",
         }
     }
 
@@ -83,6 +87,7 @@ impl Likeness {
             Self::Numbers => "puts a number behind",
             Self::Pluralises => "is the plural or singular of",
             Self::Affixes => "adds a word to, or takes one from,",
+            Self::Parts => "puts into other words the letters of",
         }
     }
 }
@@ -126,6 +131,13 @@ impl fmt::Display for Resemblance {
 pub struct Names {
     /// By what signs that read alike make one.
     by_key: HashMap<String, String>,
+    /// By their letters alone, however these are put into words.
+    by_letters: HashMap<String, Vec<String>>,
+}
+
+/// The letters of what names that read alike share.
+fn letters(key: &str) -> String {
+    key.replace('-', "")
 }
 
 /// What names that read alike share, as a registry's collision key.
@@ -154,6 +166,13 @@ impl Names {
                 found.push(Resemblance { name: near.clone(), likeness });
             }
         }
+        let letters = letters(&key);
+        let alike = self.by_letters.get(&letters).filter(|_| letters.len() >= SHORTEST_COMPARED);
+        for near in alike.into_iter().flatten() {
+            if !found.iter().any(|one| one.name == *near) {
+                found.push(Resemblance { name: near.clone(), likeness: Likeness::Parts });
+            }
+        }
         found
     }
 
@@ -180,8 +199,15 @@ impl Names {
 impl<T: AsRef<str>> FromIterator<T> for Names {
     fn from_iter<I: IntoIterator<Item = T>>(names: I) -> Self {
         let names = names.into_iter();
-        let by_key = names.map(|name| (key(name.as_ref()), name.as_ref().to_owned())).collect();
-        Self { by_key }
+        let by_key: HashMap<String, String> =
+            names.map(|name| (key(name.as_ref()), name.as_ref().to_owned())).collect();
+        let mut by_letters: HashMap<String, Vec<String>> = HashMap::new();
+        for (key, name) in &by_key {
+            by_letters.entry(letters(key)).or_default().push(name.clone());
+        }
+        // In one order, whatever that of the map.
+        by_letters.values_mut().for_each(|names| names.sort_unstable());
+        Self { by_key, by_letters }
     }
 }
 
@@ -330,6 +356,10 @@ mod tests {
             ("leftpad", "left-pad", Omits),
             ("pad-left", "left-pad", SwapsWords),
             ("raect", "react", SwapsLetters),
+            ("lod-ash", "lodash", Parts),
+            ("lo_da_sh", "lodash", Parts),
+            ("pdf-too-ls", "pdf-tools", Parts),
+            ("l-o-d-a-s-h", "lodash", Parts),
         ] {
             let found = names().resembled_by(name);
             let first = found.first().map(|found| (found.name.as_str(), found.likeness));

@@ -1,7 +1,7 @@
 //! Tokens, keys and owners of an account.
 
 use serde_json::json;
-use skillpkg_tests::{Machine, TestContext, relay, write_skill};
+use skillpkg_tests::{Machine, Registry, TestContext, relay, write_skill};
 
 fn publish(machine: &Machine, version: &str) -> skillpkg_tests::Answer {
     write_skill(&machine.project.join("source"), "waitlist", version, None);
@@ -215,4 +215,33 @@ fn a_registry_that_calls_itself_by_anothers_name_is_given_no_proof() {
     let refused = author.run(&["keys", "add", "--registry", &lying]).ended_with(5);
     assert!(refused.stderr.contains("nothing was signed"), "{}", refused.stderr);
     author.run(&["keys", "add"]).succeeded();
+}
+
+#[cfg(unix)]
+#[test]
+fn in_a_directory_that_others_may_enter_nothing_of_a_registry_is_theirs_to_read() {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("registry");
+    fs::create_dir(&data).unwrap();
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).unwrap();
+    let registry = Registry::start(&data);
+    registry.add_user("ada");
+    let mut directories = vec![data];
+    let mut seen = 0;
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let entry = entry.unwrap();
+            let metadata = entry.metadata().unwrap();
+            let mode = metadata.permissions().mode() & 0o777;
+            assert_eq!(mode & 0o077, 0, "{} is {mode:o}", entry.path().display());
+            seen += 1;
+            if metadata.is_dir() {
+                directories.push(entry.path());
+            }
+        }
+    }
+    assert!(seen > 5, "{seen}");
 }
