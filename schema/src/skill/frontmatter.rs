@@ -13,7 +13,7 @@ use crate::name::SkillName;
 use crate::version::Version;
 
 /// Most bytes of frontmatter.
-const MAX_BYTES: usize = 128 * 1024;
+pub(super) const MAX_BYTES: usize = 128 * 1024;
 /// Most characters of a description by the Agent Skills specification.
 const MAX_DESCRIPTION: usize = 1024;
 /// Most lines at the start of a file among which misplaced frontmatter is looked for.

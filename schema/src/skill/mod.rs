@@ -33,6 +33,7 @@ mod schema;
 mod shell;
 mod template;
 mod tool;
+mod typed;
 pub(crate) mod unseen;
 mod yaml;
 
@@ -46,6 +47,7 @@ pub use programs::programs;
 pub use resolve::{Answer, Call, ResolveError, Resolved, Written, resolve, resolve_among};
 pub(crate) use run::names as param_names;
 pub use run_files::run_files;
+pub use typed::{TypedError, typed_frontmatter};
 
 use serde::{Deserialize, Serialize};
 

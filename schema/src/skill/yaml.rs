@@ -11,9 +11,9 @@ use super::report::Place;
 use crate::diagnostic::escape;
 
 /// Deepest nesting of frontmatter.
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 /// Most keys and values of frontmatter.
-const MAX_NODES: usize = 10_000;
+pub(super) const MAX_NODES: usize = 10_000;
 
 /// A value and where it starts.
 #[derive(Debug, Clone, PartialEq)]
