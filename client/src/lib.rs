@@ -12,6 +12,7 @@ pub mod error;
 pub mod host;
 pub mod install;
 pub mod keys;
+pub mod mcp;
 mod parallel;
 pub mod policy;
 mod private_file;

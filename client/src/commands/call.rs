@@ -15,6 +15,7 @@ use skillpkg_schema::limits::MAX_ARGUMENT_BYTES;
 use tokio_util::sync::CancellationToken;
 
 use crate::commands::input::read_stdin;
+use crate::commands::told_to_end::told_to_end;
 use crate::context::Context;
 use crate::output::Output;
 
@@ -156,44 +157,6 @@ fn cancelled_by_signals() -> CancellationToken {
         cancelled.cancel();
     });
     token
-}
-
-#[cfg(unix)]
-async fn told_to_end() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let listen = || -> std::io::Result<_> {
-        Ok((
-            signal(SignalKind::interrupt())?,
-            signal(SignalKind::terminate())?,
-            signal(SignalKind::hangup())?,
-        ))
-    };
-    match listen() {
-        Ok((mut interrupt, mut terminate, mut hangup)) => {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-                _ = hangup.recv() => {}
-            }
-        }
-        Err(_) => std::future::pending().await,
-    }
-}
-
-#[cfg(windows)]
-async fn told_to_end() {
-    use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close};
-    let listen = || -> std::io::Result<_> { Ok((ctrl_c()?, ctrl_break()?, ctrl_close()?)) };
-    match listen() {
-        Ok((mut interrupt, mut terminate, mut close)) => {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-                _ = close.recv() => {}
-            }
-        }
-        Err(_) => std::future::pending().await,
-    }
 }
 
 fn tell(output: Output, outcome: &CallOutcome) -> Result<u8, Error> {

@@ -30,6 +30,7 @@ mod list;
 mod log;
 mod login;
 mod logout;
+mod mcp;
 mod owner;
 mod pack;
 mod packed;
@@ -47,6 +48,7 @@ mod show;
 mod signing;
 mod subject;
 mod sync;
+mod told_to_end;
 mod unyank;
 mod update;
 mod verify;
@@ -217,6 +219,8 @@ enum Command {
     Deactivate(deactivate::Arguments),
     /// Run a tool or a script of an active skill
     Call(call::Arguments),
+    /// Serve the active skills to an agent host that speaks MCP
+    Mcp(mcp::Arguments),
     /// Print exact bytes, verified before they are written
     Cat(cat::Arguments),
     /// Hash installed skills or archives again, and check their signatures
@@ -294,6 +298,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Activate(arguments) => activate::run(arguments, context).await,
         Command::Deactivate(arguments) => deactivate::run(arguments, context),
         Command::Call(arguments) => call::run(arguments, context).await,
+        Command::Mcp(arguments) => mcp::run(arguments, context).await,
         Command::Cat(arguments) => cat::run(arguments, context).await,
         Command::Verify(arguments) => verify::run(arguments, context).await,
         Command::Audit(arguments) => audit::run(arguments, context).await,

@@ -7,7 +7,7 @@ use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, SkillName, Versio
 use super::Host;
 use super::snapshot::Snapshot;
 use crate::policy::{Installed, Policy, Violation, refuse, violations_of};
-use crate::project::{LOCK_FILE, LockFile, ProjectDirectory};
+use crate::project::{LOCK_FILE, LockFile, Locked, ProjectDirectory};
 use crate::state::Active;
 use crate::trust::{Standing, Standings};
 use crate::{Error, Kind, keys};
@@ -180,10 +180,10 @@ impl Host {
 
 /// Holds an active skill against the lockfile: what a project does not have is not run, and what it
 /// has another snapshot of is not run in its old one.
-pub(super) fn check_locked(active: &Active, lock: &LockFile) -> Result<(), Error> {
+pub(super) fn check_locked<'l>(active: &Active, lock: &'l LockFile) -> Result<&'l Locked, Error> {
     let name = &active.name;
     let message = match lock.skill(name) {
-        Some(locked) if locked.address == active.address => return Ok(()),
+        Some(locked) if locked.address == active.address => return Ok(locked),
         Some(locked) => format!(
             "`{name}` {} ({}) is active here, and `{LOCK_FILE}` says {} ({})",
             active.version, active.address, locked.version, locked.address

@@ -105,7 +105,7 @@ impl Snapshot {
 
     /// A file's bytes, compared with the manifest: those of the store's blob, or, where it has no
     /// intact one, those of the tree.
-    fn bytes(&self, entry: &FileEntry, limit: u64) -> Result<Vec<u8>, ResourceFailure> {
+    pub(super) fn bytes(&self, entry: &FileEntry, limit: u64) -> Result<Vec<u8>, ResourceFailure> {
         if entry.size > limit {
             return Err(ResourceFailure::ContentTooLarge);
         }

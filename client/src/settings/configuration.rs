@@ -10,6 +10,7 @@ use url::Url;
 
 use super::AgentDirectories;
 use super::choice::{UrlOf, url_of};
+use crate::mcp::{Allowed, AllowedError};
 use crate::text_faults::TextFaults;
 use crate::trust::LogKey;
 
@@ -26,6 +27,8 @@ pub struct Configuration {
     pub agents: BTreeMap<String, AgentDirectories>,
     /// `use` of `[agents]`.
     pub use_agents: Vec<String>,
+    /// `allow` of `[mcp]`.
+    pub allow: Vec<Allowed>,
     /// `trust-on-first-use`.
     pub trust_on_first_use: Option<bool>,
 }
@@ -101,7 +104,8 @@ type Value<'a> = Spanned<DeValue<'a>>;
 
 impl Reader<'_> {
     fn configuration(&mut self, root: &DeTable<'_>) -> Configuration {
-        self.know(root, "", &["registry", "registries", "runners", "agents", "trust-on-first-use"]);
+        let known = ["registry", "registries", "runners", "agents", "mcp", "trust-on-first-use"];
+        self.know(root, "", &known);
         let mut configuration = Configuration {
             registry: root.get("registry").and_then(|value| self.text(value, "registry")),
             trust_on_first_use: root
@@ -126,7 +130,25 @@ impl Reader<'_> {
                 configuration.agents.insert(id, directories);
             }
         }
+        if let Some(table) = root.get("mcp").and_then(|value| self.table(value, "mcp")) {
+            self.know(table, "mcp", &["allow"]);
+            configuration.allow =
+                table.get("allow").map_or_else(Vec::new, |allow| self.allow(allow));
+        }
         configuration
+    }
+
+    fn allow(&mut self, value: &Value<'_>) -> Vec<Allowed> {
+        let texts = self.texts(value, "mcp.allow").unwrap_or_default();
+        let read = |text: String| match text.parse() {
+            Ok(allowed) => Some(allowed),
+            Err(error) => {
+                let error: AllowedError = error;
+                self.error("configuration_value", value, format!("`mcp.allow`: {error}"));
+                None
+            }
+        };
+        texts.into_iter().filter_map(read).collect()
     }
 
     fn registry(&mut self, name: &str, value: &Value<'_>) -> Option<ConfiguredRegistry> {

@@ -21,6 +21,7 @@ use url::Url;
 use zeroize::Zeroizing;
 
 use crate::bundle::Carried;
+use crate::mcp::Allowed;
 use crate::policy::{PolicySource, machine_files};
 
 use crate::trust::RegistryTrust;
@@ -79,6 +80,8 @@ pub struct Settings {
     pub runners: BTreeMap<String, Vec<String>>,
     /// URLs of remote runners by runtime, of the user's configuration.
     pub remote_runners: BTreeMap<String, Url>,
+    /// What hosts of `skillpkg mcp` may call without a question, of the user's configuration.
+    pub allow: Vec<Allowed>,
     /// Directories of agents over those of the data file, of the user's configuration.
     pub agents: BTreeMap<String, AgentDirectories>,
     /// The agents that skills are placed for where neither a flag nor the project names any, of the
@@ -135,6 +138,7 @@ impl Settings {
             key_passphrase: None,
             runners: BTreeMap::new(),
             remote_runners: BTreeMap::new(),
+            allow: Vec::new(),
             agents: BTreeMap::new(),
             use_agents: Vec::new(),
             path: Vec::new(),
@@ -154,9 +158,15 @@ impl Settings {
     }
 }
 
-/// What never reaches a skill: the registry token, the signing key, and what opens it.
-pub(crate) const WITHHELD: [&str; 4] =
-    ["SKILLPKG_TOKEN", "SKILLPKG_KEY", "SKILLPKG_KEY_PASSPHRASE", "SKILLPKG_KEY_PASSPHRASE_FILE"];
+/// What never reaches a skill: the registry token, the signing key and what opens it, and the token
+/// of a server of ours.
+pub(crate) const WITHHELD: [&str; 5] = [
+    "SKILLPKG_TOKEN",
+    "SKILLPKG_KEY",
+    "SKILLPKG_KEY_PASSPHRASE",
+    "SKILLPKG_KEY_PASSPHRASE_FILE",
+    "SKILLPKG_MCP_TOKEN",
+];
 
 /// Whether two names are of one environment variable: on Windows case makes no difference, and
 /// `PATH` is mostly written `Path` there.

@@ -227,6 +227,7 @@ fn apply(settings: &mut Settings, read: Configuration, directory: &Path) {
             }
         }
     }
+    settings.allow = read.allow;
     settings.agents = read.agents;
     settings.use_agents = read.use_agents;
 }

@@ -183,6 +183,11 @@ impl State {
         Ok(())
     }
 
+    /// The file that remembers the project at `root`, whether or not it is there.
+    pub(crate) fn project_file(&self, root: &Path) -> PathBuf {
+        self.record(root, "json").path().to_owned()
+    }
+
     /// One of a project's files, by its extension.
     fn record(&self, root: &Path, extension: &str) -> Stored {
         Stored::new(self.projects().join(format!("{}.{extension}", project_key(root))))

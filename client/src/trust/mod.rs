@@ -49,7 +49,7 @@ pub(crate) use proofs::KeptProofs;
 pub(crate) use prove::Unproven;
 pub(crate) use rules::Rules;
 pub use rules::{LogKey, MAXIMUM_AGE};
-pub(crate) use standing::{Said, forbidden, forbidding};
+pub(crate) use standing::{Said, forbidden, forbidding, standings_file};
 pub use standing::{Standing, Standings};
 pub use store::Pinned;
 pub(crate) use time::now;

@@ -2,7 +2,7 @@
 //! machine without a network tells it too.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use skillpkg_schema::diagnostic::escape;
@@ -312,6 +312,11 @@ impl OfSkill {
     fn says(&self, other: &Self) -> bool {
         self.yanked == other.yanked && self.advisories == other.advisories
     }
+}
+
+/// The file that remembers what registries last said, whether or not it is there.
+pub(crate) fn standings_file(home: &Path) -> PathBuf {
+    file(home).path().to_owned()
 }
 
 fn file(home: &Path) -> Stored {
