@@ -80,6 +80,11 @@ pub(super) fn entry(host: &Host, served: &Served) -> Result<Skill, String> {
     let mut take = |key: &str| match fields.remove(key) {
         Some(Value::String(text)) => Ok(text),
         Some(_) => Err(format!("the `{key}` of its frontmatter is no text: put it in quotes")),
+        None if key == "name" => Err(format!(
+            "its frontmatter has no `name`, which the extension asks for; `name: {}` beside \
+             `skill:` would do",
+            name.name()
+        )),
         None => Err(format!("its frontmatter has no `{key}`, which the extension asks for")),
     };
     let mut frontmatter = SkillFrontmatter::new(take("name")?, take("description")?);
