@@ -1,9 +1,12 @@
 //! What every command gets: settings out of flags, environment, project file and configuration, and
 //! the output.
 
+use std::path::Path;
+
 use skillpkg::policy::{PolicySource, Whose};
 use skillpkg::settings::Sources;
 use skillpkg::{Error, Kind, Settings};
+use skillpkg_schema::diagnostic::escape;
 
 use crate::commands::GlobalArguments;
 use crate::output::Output;
@@ -18,12 +21,23 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Reads the environment, the project's file and the user's configuration.
-    pub(crate) fn new(arguments: &GlobalArguments, output: Output) -> Result<Self, Error> {
-        let working_directory = std::env::current_dir().map_err(|error| {
+    /// Reads the environment, the project's file and the user's configuration; the project is
+    /// looked for from `directory`, where one is named, else from the working directory.
+    pub(crate) fn new(
+        arguments: &GlobalArguments,
+        directory: Option<&Path>,
+        output: Output,
+    ) -> Result<Self, Error> {
+        let mut working_directory = std::env::current_dir().map_err(|error| {
             let message = format!("the working directory cannot be found: {error}");
             Error::new(Kind::Failed, "no_working_directory", message)
         })?;
+        if let Some(directory) = directory {
+            working_directory = directory.canonicalize().map_err(|error| {
+                let message = format!("`{}`: {error}", escape(&directory.to_string_lossy()));
+                Error::new(Kind::Usage, "no_such_directory", message)
+            })?;
+        }
         let sources = Sources {
             registry: arguments.registry.clone(),
             environment: std::env::vars_os().collect(),

@@ -56,6 +56,9 @@ pub(crate) struct Arguments {
     /// Kill a call after this many seconds; a script's own timeout can only be made shorter
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: Option<u64>,
+    /// The directory of the project, in place of the working directory
+    #[arg(long, value_name = "DIR", conflicts_with = "global")]
+    pub(crate) project: Option<PathBuf>,
     /// The skills of all projects of this user
     #[arg(short = 'g', long)]
     global: bool,
@@ -63,8 +66,17 @@ pub(crate) struct Arguments {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let Arguments { listen, token_file, no_token, hosts, origins, allow, timeout, global } =
-        arguments;
+    let Arguments {
+        listen,
+        token_file,
+        no_token,
+        hosts,
+        origins,
+        allow,
+        timeout,
+        project: _,
+        global,
+    } = arguments;
     let output = context.output;
     let options = ServerOptions {
         host: HostOptions { global, ..HostOptions::new(context.settings.clone()) },

@@ -263,7 +263,11 @@ fn start(global: &GlobalArguments, command: Command, output: Output) -> Result<u
         .enable_all()
         .build()
         .map_err(|error| Error::new(Kind::Failed, "runtime_failed", error.to_string()))?;
-    let context = Context::new(global, output)?;
+    let directory = match &command {
+        Command::Mcp(arguments) => arguments.project.as_deref(),
+        _ => None,
+    };
+    let context = Context::new(global, directory, output)?;
     runtime.block_on(dispatch(command, &context))
 }
 

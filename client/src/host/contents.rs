@@ -31,12 +31,21 @@ pub struct Contents {
     pub log_index: Option<u64>,
 }
 
+/// One of the active skills.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Each {
+    /// The whole name.
+    pub name: QualifiedName,
+    /// What it holds, or the refusal with which every question about it is answered.
+    pub contents: Result<Contents, Error>,
+}
+
 impl Host {
-    /// What each active skill holds, sorted by name, or the refusal with which every question about
-    /// it is answered: one skill that may not be seen hides none of the others.
+    /// What each active skill holds, sorted by name: one that may not be seen hides none of the
+    /// others.
     ///
     /// Fails where it cannot be said which skills are active, or what the policies are.
-    pub fn contents(&self) -> Result<Vec<(QualifiedName, Result<Contents, Error>)>, Error> {
+    pub fn contents(&self) -> Result<Vec<Each>, Error> {
         let active = self.state.project(&self.root)?.active;
         let (lock, policy) = (self.lock_file()?, self.policy()?);
         let standings = Standings::read(&self.settings.home)?;
@@ -54,12 +63,12 @@ impl Host {
                 Ok(Contents {
                     skill: ActiveSkill::new(active, &snapshot.manifest),
                     capabilities: self.listed(&snapshot)?,
-                    key: locked.key.clone(),
+                    key: locked.key,
                     log_index: locked.log_index,
                     manifest: snapshot.manifest,
                 })
             };
-            (active.name.clone(), contents())
+            Each { name: active.name.clone(), contents: contents() }
         });
         Ok(each.collect())
     }

@@ -73,7 +73,7 @@ mod workplace;
 pub use active::ActiveSkill;
 pub use arguments::Arguments;
 pub use capability::{Capability, CapabilityKind};
-pub use contents::Contents;
+pub use contents::{Contents, Each};
 pub use error::CallError;
 pub use outcome::{CallOptions, CallOutcome, Streams};
 pub use permission::{Permission, PermissionRequest};

@@ -70,6 +70,11 @@ pub(super) async fn call(
         }
         return resource(shared, found).await.map(Into::into);
     }
+    let Some(_place) = shared.turns.enter() else {
+        let error = Error::new(Kind::Failed, "too_many_calls", "too many calls wait already")
+            .with_hint("call again when some of them have ended");
+        return Ok(answer::of_error(&error).into());
+    };
     let Found { skill, capability, .. } = found;
     let wanted = Wanted { tool, skill, capability, arguments };
     let mut granted = None;
@@ -174,11 +179,7 @@ async fn attempt(
     wanted: &Wanted,
     granted: Option<PermissionRequest>,
 ) -> Attempt {
-    let Some(_turn) = shared.turns.take().await else {
-        let error = Error::new(Kind::Failed, "too_many_calls", "too many calls wait already")
-            .with_hint("call again when some of them have ended");
-        return Attempt::Done(answer::of_error(&error));
-    };
+    let _turn = shared.turns.take().await;
     let gate = Gate { shared, granted, asked: Mutex::default() };
     let outcome = run(shared, &context.ct, wanted, &gate).await;
     let asked = gate.asked.into_inner().unwrap_or_else(PoisonError::into_inner);

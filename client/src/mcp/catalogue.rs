@@ -7,7 +7,7 @@ use skillpkg_schema::{ContentAddress, QualifiedName, Sha256Digest};
 use super::tool_name::{self, Named};
 use super::uri;
 use crate::Error;
-use crate::host::{Capability, Contents, Host};
+use crate::host::{Capability, Contents, Each, Host};
 
 /// What is served at one moment.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -68,7 +68,7 @@ impl Catalogue {
     pub(super) fn look(host: &Host) -> Result<Self, Error> {
         let mut skills = Vec::new();
         let mut left_out = Vec::new();
-        for (name, contents) in host.contents()? {
+        for Each { name, contents } in host.contents()? {
             match contents {
                 Ok(contents) => skills.push(contents),
                 Err(error) => left_out.push(format!("`{name}` is not served: {error}")),
@@ -78,25 +78,23 @@ impl Catalogue {
     }
 
     fn of(skills: Vec<Contents>, mut left_out: Vec<String>) -> Self {
-        let named: Vec<Named<'_>> = skills.iter().flat_map(capabilities).collect();
-        let mut names = tool_name::names(&named).into_iter();
-        let whole: Vec<Named<'_>> =
-            skills.iter().map(|contents| named_of(contents, None)).collect();
-        let mut prompts = tool_name::names(&whole).into_iter();
-        let mut served = Vec::with_capacity(skills.len());
-        for contents in &skills {
+        let all: Vec<Named<'_>> = skills.iter().flat_map(capabilities).collect();
+        let mut names = tool_name::names(&all).into_iter();
+        let all: Vec<Named<'_>> = skills.iter().map(|one| named_of(one, None)).collect();
+        let prompts = tool_name::names(&all);
+        let mut served = Vec::with_capacity(prompts.len());
+        for (contents, prompt) in skills.into_iter().zip(prompts) {
             let mut tools = Vec::new();
             for (capability, name) in contents.capabilities.iter().zip(names.by_ref()) {
-                let skill = &contents.skill.name;
                 match name {
                     Some(name) => tools.push(Offered { name, capability: capability.clone() }),
                     None => left_out.push(format!(
-                        "a capability of `{skill}` is not served: another one has its name"
+                        "a capability of `{}` is not served: another one has its name",
+                        contents.skill.name
                     )),
                 }
             }
-            let prompt = prompts.next().flatten();
-            served.push(Served { contents: contents.clone(), prompt, tools });
+            served.push(Served { contents, prompt, tools });
         }
         Self { skills: served, left_out }
     }

@@ -1,6 +1,7 @@
 //! The methods of the protocol, each with an answer in every case.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode,
@@ -46,6 +47,8 @@ const OLDER_METHODS: [&str; 2] = ["resources/subscribe", "resources/unsubscribe"
 pub(super) struct Handler {
     shared: Arc<Shared>,
     watched: Watched,
+    /// Whether its client is told of changes already.
+    is_told: AtomicBool,
     gone: CancellationToken,
     _guard: DropGuard,
 }
@@ -56,6 +59,7 @@ impl Handler {
         Self {
             shared: Arc::clone(&server.shared),
             watched: Watched::default(),
+            is_told: AtomicBool::new(false),
             _guard: gone.clone().drop_guard(),
             gone,
         }
@@ -82,6 +86,9 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if self.is_told.swap(true, Ordering::Relaxed) {
+            return;
+        }
         let (shared, watched) = (Arc::clone(&self.shared), self.watched.clone());
         let forward = notices::forward(shared, context.peer, watched, self.gone.clone());
         self.shared.tasks.spawn(forward);

@@ -9,6 +9,7 @@ mod allowed;
 mod answer;
 mod call;
 mod catalogue;
+mod chance;
 mod directory;
 mod handler;
 mod http;
@@ -31,4 +32,4 @@ mod watch;
 
 pub use allowed::{Allowed, AllowedError};
 pub use http::{HttpOptions, PATH, Token, TokenError};
-pub use server::{Server, ServerOptions, Told};
+pub use server::{Server, ServerOptions, Told, left_out};

@@ -32,8 +32,8 @@ pub(super) fn page<T>(
 mod tests {
     use super::*;
 
-    fn asked(cursor: Option<String>) -> Option<PaginatedRequestParams> {
-        Some(PaginatedRequestParams::default().with_cursor(cursor))
+    fn asked(cursor: Option<String>) -> PaginatedRequestParams {
+        PaginatedRequestParams::default().with_cursor(cursor)
     }
 
     #[test]
@@ -41,15 +41,16 @@ mod tests {
         let (first, cursor) = page(vec!["a", "c", "e"], |item| item, None, 2).unwrap();
         assert_eq!(first, ["a", "c"]);
         assert_eq!(cursor.as_deref(), Some("after:c"));
-        let (second, end) = page(vec!["b", "d", "e"], |item| item, asked(cursor), 2).unwrap();
+        let (second, end) = page(vec!["b", "d", "e"], |item| item, Some(asked(cursor)), 2).unwrap();
         assert_eq!((second, end), (vec!["d", "e"], None));
-        let (whole, end) = page(vec!["a", "b"], |item| item, asked(None), 2).unwrap();
+        let (whole, end) = page(vec!["a", "b"], |item| item, Some(asked(None)), 2).unwrap();
         assert_eq!((whole.len(), end), (2, None));
     }
 
     #[test]
     fn a_cursor_of_somebody_else_is_refused() {
-        let refused = page(vec!["a"], |item| item, asked(Some("2".to_owned())), 2).unwrap_err();
+        let refused =
+            page(vec!["a"], |item| item, Some(asked(Some("2".to_owned()))), 2).unwrap_err();
         assert_eq!(refused.code.0, -32602);
     }
 }

@@ -8,12 +8,13 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::chance;
 use crate::host::PermissionRequest;
 
 /// Most questions that are open at once; the oldest gives way.
 const MOST: usize = 256;
 /// How long a question is open.
-const PATIENCE: Duration = Duration::from_secs(10 * 60);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// What was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,9 +37,7 @@ impl Pending {
     /// Remembers a question; answers with the key that its answer is brought back with. [`None`]
     /// where the system gives no random bytes.
     pub(super) fn ask(&self, question: Question) -> Option<String> {
-        let mut bytes = [0; 16];
-        getrandom::fill(&mut bytes).ok()?;
-        let key: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let key = chance::digits::<16>().ok()?;
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= MOST {
             open.pop_front();

@@ -17,7 +17,7 @@ use super::server::Shared;
 use crate::host::{CapabilityKind, PermissionRequest};
 
 /// How long a person may think.
-const PATIENCE: Duration = Duration::from_secs(5 * 60);
+const PATIENCE: Duration = Duration::from_mins(5);
 /// The field of the form, and the name of the question in an unfinished result.
 const ALLOW: &str = "allow";
 const PERMISSION: &str = "permission";

@@ -15,7 +15,7 @@ use super::allowed::Allowed;
 use super::catalogue::{Catalogue, Changes};
 use super::pending::Pending;
 use super::turns::Turns;
-use super::watch;
+use super::{skill, watch};
 use crate::Error;
 use crate::host::{Host, HostOptions};
 
@@ -95,11 +95,8 @@ impl Server {
             already_told: Mutex::default(),
         });
         let seen = shared.look()?;
-        for served in &seen.skills {
-            if let Err(reason) = super::skill::entry(&shared.host, served) {
-                let name = &served.contents.skill.name;
-                shared.tell_once(&format!("`{name}` is not in `skills/list`: {reason}"));
-            }
+        for one in skill::left_out(&shared.host, &seen) {
+            shared.tell_once(&one);
         }
         shared.tasks.spawn(watch::watch(Arc::clone(&shared), seen));
         Ok(Self { shared })
@@ -118,6 +115,13 @@ impl Server {
         let _ = tokio::time::timeout(patience, self.shared.turns.all_free()).await;
         let _ = tokio::time::timeout(patience, self.shared.tasks.wait()).await;
     }
+}
+
+/// What of the active skills a server would leave out, and why, as sentences.
+pub fn left_out(host: &Host) -> Result<Vec<String>, Error> {
+    let catalogue = Catalogue::look(host)?;
+    let unlisted = skill::left_out(host, &catalogue);
+    Ok(catalogue.left_out.into_iter().chain(unlisted).collect())
 }
 
 impl Shared {
@@ -177,4 +181,44 @@ fn lost() -> ErrorData {
 pub(super) fn internal(error: &Error) -> ErrorData {
     let code = serde_json::json!({ "code": error.code });
     ErrorData::internal_error(error.to_string(), Some(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Settings;
+
+    #[tokio::test]
+    async fn a_panic_is_an_answer_and_the_server_goes_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let host = HostOptions::new(Settings::new(at("home"), at("user"), at("project")));
+        let options = ServerOptions { host, allow: Vec::new(), timeout: None };
+        let server = Server::open(options, Arc::new(|_: &str| {})).unwrap();
+        for _ in 0..2 * MOST_READING {
+            let lost = server.shared.read(|_| -> Result<(), _> { panic!("on purpose") }).await;
+            assert_eq!(lost.unwrap_err().code.0, -32603);
+        }
+        assert_eq!(server.shared.read(|_| Ok(1)).await.unwrap(), 1);
+        let lost =
+            answered(async { Err(Vec::<ErrorData>::new().remove(0)) as Result<(), _> }).await;
+        assert_eq!(lost.unwrap_err().code.0, -32603);
+        server.ended().await;
+    }
+
+    #[tokio::test]
+    async fn what_is_left_out_is_told_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let host = HostOptions::new(Settings::new(at("home"), at("user"), at("project")));
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&told);
+        let told_to: Told = Arc::new(move |one: &str| kept.lock().unwrap().push(one.to_owned()));
+        let options = ServerOptions { host, allow: Vec::new(), timeout: None };
+        let server = Server::open(options, told_to).unwrap();
+        for sentence in ["one", "two", "one"] {
+            server.shared.tell_once(sentence);
+        }
+        assert_eq!(*told.lock().unwrap(), ["one", "two"]);
+    }
 }

@@ -8,7 +8,7 @@ use rmcp::model::{
 use serde_json::{Value, json};
 use skillpkg_schema::skill::typed_frontmatter;
 
-use super::catalogue::Served;
+use super::catalogue::{Catalogue, Served};
 use super::page::page;
 use super::server::Shared;
 use super::server::internal;
@@ -32,10 +32,7 @@ pub(super) fn list(
     for served in &catalogue.skills {
         match entry(&shared.host, served) {
             Ok(skill) => skills.push(skill),
-            Err(reason) => {
-                let name = &served.contents.skill.name;
-                shared.tell_once(&format!("`{name}` is not in `skills/list`: {reason}"));
-            }
+            Err(reason) => shared.tell_once(&unlisted(served, &reason)),
         }
     }
     skills.sort_by(|left, right| left.uri.cmp(&right.uri));
@@ -45,6 +42,17 @@ pub(super) fn list(
         .with_cache_scope(CacheScope::Private);
     result.next_cursor = next;
     Ok(result)
+}
+
+/// The skills of a catalogue that are not listed, and why, as sentences.
+pub(super) fn left_out(host: &Host, catalogue: &Catalogue) -> Vec<String> {
+    let reason =
+        |served: &Served| entry(host, served).err().map(|reason| unlisted(served, &reason));
+    catalogue.skills.iter().filter_map(reason).collect()
+}
+
+fn unlisted(served: &Served, reason: &str) -> String {
+    format!("`{}` is not in `skills/list`: {reason}", served.contents.skill.name)
 }
 
 /// `skills/get`.

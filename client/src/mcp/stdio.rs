@@ -51,7 +51,7 @@ impl Server {
         };
         // Where the input ends, answers that are ready are still written.
         let stopping = self.shared.stopping.child_token();
-        let served = Handler::new(self).serve_with_ct(transport, stopping).await;
+        let served = Box::pin(Handler::new(self).serve_with_ct(transport, stopping)).await;
         if let Ok(running) = served {
             // Why it ended is the client's business: it went, or was told to.
             let _ = running.waiting().await;

@@ -6,38 +6,34 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Most calls that run at once.
 const MOST_RUNNING: u32 = 8;
-/// Most calls that run or wait; a further one is refused.
-const MOST_WAITING: usize = 64;
+/// Most calls that run, wait, or are asked about; a further one is refused.
+const MOST: usize = 64;
 
-/// How many calls run at once, and how many wait.
+/// How many calls run at once, and how many there are.
 #[derive(Debug)]
 pub(super) struct Turns {
     running: Arc<Semaphore>,
-    waiting: Arc<Semaphore>,
-}
-
-/// A call's turn: while it is held the call may run.
-#[derive(Debug)]
-pub(super) struct Turn {
-    _running: OwnedSemaphorePermit,
-    _waiting: OwnedSemaphorePermit,
+    all: Arc<Semaphore>,
 }
 
 impl Default for Turns {
     fn default() -> Self {
         Self {
             running: Arc::new(Semaphore::new(MOST_RUNNING as usize)),
-            waiting: Arc::new(Semaphore::new(MOST_WAITING)),
+            all: Arc::new(Semaphore::new(MOST)),
         }
     }
 }
 
 impl Turns {
-    /// Waits for a turn; [`None`] where too many wait already.
-    pub(super) async fn take(&self) -> Option<Turn> {
-        let waiting = Arc::clone(&self.waiting).try_acquire_owned().ok()?;
-        let running = Arc::clone(&self.running).acquire_owned().await.ok()?;
-        Some(Turn { _running: running, _waiting: waiting })
+    /// A place among the calls, for as long as one is there; [`None`] where there are too many.
+    pub(super) fn enter(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.all).try_acquire_owned().ok()
+    }
+
+    /// Waits for a turn to run; [`None`] at the end of the server.
+    pub(super) async fn take(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.running).acquire_owned().await.ok()
     }
 
     /// Waits until no call runs.
@@ -53,17 +49,20 @@ mod tests {
 
     #[tokio::test]
     async fn eight_run_others_wait_and_the_sixty_fifth_is_refused() {
-        let turns = Arc::new(Turns::default());
+        let turns = Turns::default();
+        let mut places: Vec<_> = (0..MOST).map(|_| turns.enter().unwrap()).collect();
+        assert!(turns.enter().is_none());
+        places.pop();
+        assert!(turns.enter().is_some());
+
         let mut running = Vec::new();
         for _ in 0..MOST_RUNNING {
             running.push(turns.take().await.unwrap());
         }
-        let mut waiting: Vec<_> = (0..56).map(|_| Box::pin(turns.take())).collect();
-        for one in &mut waiting {
-            assert!(one.now_or_never().is_none());
-        }
-        assert!(turns.take().await.is_none());
+        assert!(turns.take().now_or_never().is_none());
+        assert!(turns.all_free().now_or_never().is_none());
         drop(running);
-        assert!(turns.take().await.is_some());
+        assert!(turns.take().now_or_never().is_some());
+        turns.all_free().await;
     }
 }

@@ -11,7 +11,7 @@ use super::server::Shared;
 const PAUSE: Duration = Duration::from_millis(500);
 /// After how long the skills are looked at in any case: an age that a policy asks for is reached
 /// without any file changing.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// What tells that a file was replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Raw requests over HTTP.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -72,11 +73,13 @@ impl Http {
                 headers.push((name, value));
             }
         }
-        let headers: String =
-            headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let mut head = format!("{method} {path} HTTP/1.1\r\n");
+        for (name, value) in headers {
+            let _ = write!(head, "{name}: {value}\r\n");
+        }
         let mut stream = TcpStream::connect(self.authority()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        write!(stream, "{method} {path} HTTP/1.1\r\n{headers}\r\n").unwrap();
+        stream.write_all(format!("{head}\r\n").as_bytes()).unwrap();
         // One that is refused early closes before all of it is read.
         let _ = stream.write_all(body.as_bytes());
         stream

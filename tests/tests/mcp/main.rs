@@ -2,7 +2,11 @@
 //! the protocol, raw lines and raw requests, and whoever means harm.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "a helper that cannot do its part ends the test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a helper that cannot do its part ends the test"
+)]
 
 mod client;
 mod http;

@@ -14,7 +14,7 @@ use rmcp::transport::streamable_http_server::session::{
 /// gone is told so and starts another.
 const MOST: usize = 64;
 /// After how long a silent session ends. A host that only listens is silent.
-const SILENCE: Duration = Duration::from_secs(12 * 60 * 60);
+const SILENCE: Duration = Duration::from_hours(12);
 
 /// Sessions in memory, no more than there may be.
 #[derive(Debug)]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use skillpkg_schema::Sha256Digest;
 
+use crate::mcp::chance;
 use crate::{Error, Kind, private_file, regular_file};
 
 /// Fewest characters of a token: what is shorter can be guessed.
@@ -72,9 +73,8 @@ impl Token {
         if let Some(token) = Self::read(&place)? {
             return Ok(token);
         }
-        let mut chance = [0; CHANCE];
-        getrandom::fill(&mut chance).map_err(|error| failed(&place, &error.to_string()))?;
-        let text: String = chance.iter().map(|byte| format!("{byte:02x}")).collect();
+        let text =
+            chance::digits::<CHANCE>().map_err(|error| failed(&place, &error.to_string()))?;
         match private_file::create(&place, format!("{text}\n").as_bytes()) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
