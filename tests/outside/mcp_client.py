@@ -124,16 +124,16 @@ async def tools(client) -> None:
     assert go.description == "goes" and go.annotations is None
     assert go.input_schema["properties"] == {"word": {"type": "string"}}
     assert go.input_schema["additionalProperties"] is False
-    assert go.meta["skillpkg/skill"] == "waitlist" and go.meta["skillpkg/capability"] == "go"
+    assert go.meta["dev.skillpkg/skill"] == "waitlist" and go.meta["dev.skillpkg/capability"] == "go"
     assert listed["waitlist-normalize"].input_schema["properties"]["rows"]["default"] == 5
     assert listed["waitlist-read_notes"].annotations.read_only_hint is True
 
     word = 'a b; touch x $(id) "'
     result = await client.call_tool("waitlist-go", {"word": word})
     assert not result.is_error and text_of(result).startswith(f"got {word}\n"), result
-    assert result.meta["skillpkg/argv"] == ["sh", "handle.sh", word]
+    assert result.meta["dev.skillpkg/argv"] == ["sh", "handle.sh", word]
     result = await client.call_tool("waitlist-go", {"word": "fail"})
-    assert result.is_error and "exit code 3" in text_of(result) and result.meta["skillpkg/exit"] == 3
+    assert result.is_error and "exit code 3" in text_of(result) and result.meta["dev.skillpkg/exit"] == 3
     for wrong in ({}, {"word": "x", "other": 1}, {"word": ["x"]}):
         result = await client.call_tool("waitlist-go", wrong)
         assert result.is_error and "word" in text_of(result) + str(wrong), result
@@ -154,13 +154,13 @@ async def permission(transport: str, mode: str) -> None:
                 assert len(client.asked) == 2 and '"file":"y"' in client.asked[1]
                 assert "process `sh`" in client.asked[0] and "sha256:" in client.asked[0]
             else:
-                assert result.meta["skillpkg/code"] == "permission_denied", result
+                assert result.meta["dev.skillpkg/code"] == "permission_denied", result
             if answer is None:
                 assert "--allow waitlist:normalize" in text_of(result)
             # What cannot be run is told before anybody is asked.
             before = len(client.asked)
             result = await client.call_tool("waitlist-normalize", {"file": "x", "rows": 10})
-            assert result.is_error and result.meta["skillpkg/code"] == "number_out_of_range"
+            assert result.is_error and result.meta["dev.skillpkg/code"] == "number_out_of_range"
             assert len(client.asked) == before
 
 
@@ -214,7 +214,7 @@ async def resources(client) -> None:
         text = getattr(contents, "text", None)
         data = base64.b64decode(contents.blob) if text is None else text.encode()
         digest = "sha256:" + hashlib.sha256(data).hexdigest()
-        assert one.meta["skillpkg/digest"] == contents.meta["skillpkg/digest"] == digest, uri
+        assert one.meta["dev.skillpkg/digest"] == contents.meta["dev.skillpkg/digest"] == digest, uri
         assert one.size == len(data)
     bytes_of = (await client.read_resource("skill://_/waitlist/references/a%20b.bin")).contents[0]
     assert bytes_of.mime_type == "application/octet-stream" and bytes_of.blob

@@ -20,13 +20,11 @@ const TOKEN: &str = "SKILLPKG_MCP_TOKEN";
 
 /// Serve the active skills to an agent host that speaks the Model Context Protocol.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  claude mcp add skillpkg -- skillpkg mcp
-  skillpkg mcp --listen 127.0.0.1:7780
+#[command(after_help = "Example: claude mcp add skillpkg -- skillpkg mcp
 
 Without `--listen` it serves the host that started it, on stdin and stdout, for the project that \
 it was started in. With it, every host sends the token as `Authorization: Bearer TOKEN`: the one in \
-$SKILLPKG_MCP_TOKEN, in `--token-file`, or else in the file that is named at the start. The first \
+`--token-file`, else in $SKILLPKG_MCP_TOKEN, else in the file that is named at the start. The first \
 line on stdout is `listening on URL`.
 
 A tool runs as it was approved when its skill was activated. A script that asks at each call is \
@@ -36,7 +34,7 @@ pub(crate) struct Arguments {
     /// Serve over HTTP at this address; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Read the token from the first line of this file
+    /// Read the token from this file
     #[arg(long, value_name = "FILE", requires = "listen", conflicts_with = "no_token")]
     token_file: Option<PathBuf>,
     /// Answer every program of this machine, without a token

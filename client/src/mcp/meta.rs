@@ -6,8 +6,8 @@ use skillpkg_schema::Sha256Digest;
 
 use super::catalogue::Served;
 
-/// The prefix of our keys. It is a label of ours and no domain, since the project has none.
-const PREFIX: &str = "skillpkg/";
+/// The prefix of our keys, of the shape that the protocol asks for.
+const PREFIX: &str = "dev.skillpkg/";
 
 /// `_meta` with these keys, each under our prefix.
 pub(super) fn of<'a>(members: impl IntoIterator<Item = (&'a str, Value)>) -> MetaObject {

@@ -20,7 +20,7 @@ fn whatever_tools_write_stdout_holds_messages_alone() {
     assert_eq!(result["isError"], false);
     let result = lines.call("waitlist-go", &json!({"word": "much"}));
     assert_eq!(
-        (&result["isError"], &result["_meta"]["skillpkg/code"]),
+        (&result["isError"], &result["_meta"]["dev.skillpkg/code"]),
         (&json!(true), &json!("output_too_large"))
     );
     // Each line that was heard up to here was a message: `hear` looks.
@@ -150,14 +150,14 @@ fn calls_beyond_what_runs_and_waits_are_refused_and_the_others_end() {
         if message["id"] == list {
             break;
         }
-        refused += usize::from(message["result"]["_meta"]["skillpkg/code"] == "too_many_calls");
+        refused += usize::from(message["result"]["_meta"]["dev.skillpkg/code"] == "too_many_calls");
     }
     assert!(at.elapsed() < Duration::from_secs(10));
     let mut timed_out = 0;
     while refused + timed_out < 14 {
         let message = lines.hear();
         assert!(calls.iter().any(|id| message["id"] == *id), "{message}");
-        match message["result"]["_meta"]["skillpkg/code"].as_str() {
+        match message["result"]["_meta"]["dev.skillpkg/code"].as_str() {
             Some("too_many_calls") => refused += 1,
             Some("timed_out") => timed_out += 1,
             _ => panic!("{message}"),
@@ -205,7 +205,7 @@ fn a_changed_file_is_neither_shown_nor_run() {
     assert_eq!(answer["result"]["contents"][0]["text"], "Every row has an id.\n");
     let result = lines.call("waitlist-go", &json!({"word": "x"}));
     assert_eq!(result["content"][0]["text"], "got x\n");
-    let told = result["_meta"]["skillpkg/notices"].to_string();
+    let told = result["_meta"]["dev.skillpkg/notices"].to_string();
     assert!(told.contains("`handle.sh` was changed"), "{told}");
     // Changed everywhere: refused.
     damage(&machine, "Every row has an id.\n");
@@ -216,7 +216,7 @@ fn a_changed_file_is_neither_shown_nor_run() {
         let arguments = if tool == "waitlist-go" { json!({"word": "x"}) } else { json!({}) };
         let result = lines.call(tool, &arguments);
         assert_eq!(result["isError"], true);
-        assert_eq!(result["_meta"]["skillpkg/code"], "verification_failed", "{result}");
+        assert_eq!(result["_meta"]["dev.skillpkg/code"], "verification_failed", "{result}");
         assert!(!result.to_string().contains("planted"));
     }
     // The others are served as before.
