@@ -258,8 +258,17 @@ pub(crate) fn run(command_line: CommandLine) -> ExitCode {
     }
 }
 
+/// How many threads answer the requests of hosts.
+const SERVING_THREADS: usize = 2;
+
 fn start(global: &GlobalArguments, command: Command, output: Output) -> Result<u8, Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    let mut runtime = match &command {
+        // What one request reads holds up none of the others.
+        Command::Mcp(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = runtime
+        .worker_threads(SERVING_THREADS)
         .enable_all()
         .build()
         .map_err(|error| Error::new(Kind::Failed, "runtime_failed", error.to_string()))?;

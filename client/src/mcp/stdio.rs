@@ -27,6 +27,8 @@ const CHUNK: usize = 64 * 1024;
 const WAITING: usize = 4;
 /// How long what is left to be written may take at the end.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// How long answers that are ready may take where the input has ended.
+const DRAIN: Duration = Duration::from_secs(5);
 
 impl Server {
     /// Serves the client that writes to `input` and reads from `output`, until either ends or the
@@ -53,8 +55,13 @@ impl Server {
         let stopping = self.shared.stopping.child_token();
         let served = Box::pin(Handler::new(self).serve_with_ct(transport, stopping)).await;
         if let Ok(running) = served {
-            // Why it ended is the client's business: it went, or was told to.
-            let _ = running.waiting().await;
+            // Why it ended is the client's business: it went, or was told to. One that does not
+            // read what is written keeps the session from ending, and is not waited for.
+            tokio::select! {
+                _ = running.waiting() => {}
+                () = after(&self.shared.ending, DRAIN) => {}
+                () = after(&self.shared.stopping, PATIENCE) => {}
+            }
         }
         self.ended().await;
         let _ = tokio::task::spawn_blocking(move || written.recv_timeout(PATIENCE)).await;
@@ -92,6 +99,12 @@ fn reader<R: Read + Send + 'static>(
         polled
     });
     Ok(StreamReader::new(chunks))
+}
+
+/// Waits for the token, and then for this long.
+async fn after(token: &CancellationToken, time: Duration) {
+    token.cancelled().await;
+    tokio::time::sleep(time).await;
 }
 
 /// A channel into `output`, and what tells that everything in it was written.

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use skillpkg_tests::Machine;
 
-use crate::serving::{active, is_gone, started};
+use crate::serving::{active, hello, is_gone, started};
 
 /// A server at a free port.
 pub(crate) struct Http {
@@ -109,7 +109,7 @@ impl Http {
 
     /// Starts a session of the older era and answers with its number.
     fn session(&self) -> String {
-        let (status, text) = self.post(&hello(), &[]);
+        let (status, text) = self.post(&hello().to_string(), &[]);
         assert_eq!(status, 200, "{text}");
         let id = text.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
         id.unwrap().trim().to_owned()
@@ -127,13 +127,6 @@ impl Drop for Http {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
-}
-
-fn hello() -> String {
-    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"}}})
-    .to_string()
 }
 
 /// A request of the newer era that calls a tool.
@@ -180,7 +173,7 @@ fn whoever_has_no_token_or_comes_from_elsewhere_is_refused() {
         ("Accept", "text/html", 406),
         ("Content-Type", "text/plain", 415),
     ] {
-        let (found, text) = http.post(&hello(), &[(header, value)]);
+        let (found, text) = http.post(&hello().to_string(), &[(header, value)]);
         assert_eq!(found, status, "{header}: {value}\n{text}");
         if status == 401 {
             assert!(text.to_lowercase().contains("www-authenticate: bearer"), "{text}");
@@ -195,7 +188,7 @@ fn whoever_has_no_token_or_comes_from_elsewhere_is_refused() {
     assert_eq!(http.post("not json", &[]).0 / 100, 4);
     assert_eq!(http.post("[]", &[]).0 / 100, 4);
     assert_eq!(http.post(&"x".repeat(5 * 1024 * 1024), &[]).0, 413);
-    assert_eq!(http.post(&hello(), &[]).0, 200);
+    assert_eq!(http.post(&hello().to_string(), &[]).0, 200);
 }
 
 #[test]
@@ -227,8 +220,11 @@ fn the_token_is_the_one_given_and_no_tool_sees_it() {
     fs::write(&file, "a-token-of-a-file-of-the-project\n").unwrap();
     let mut http = Http::start(&machine, &["--token-file", file.to_str().unwrap()]);
     "a-token-of-a-file-of-the-project".clone_into(&mut http.token);
-    assert_eq!(http.post(&hello(), &[]).0, 200);
-    assert_eq!(http.post(&hello(), &[("Authorization", &format!("Bearer {given}"))]).0, 401);
+    assert_eq!(http.post(&hello().to_string(), &[]).0, 200);
+    assert_eq!(
+        http.post(&hello().to_string(), &[("Authorization", &format!("Bearer {given}"))]).0,
+        401
+    );
     drop(http);
 
     let short = machine
@@ -242,13 +238,20 @@ fn the_token_is_the_one_given_and_no_tool_sees_it() {
 fn without_a_token_this_machine_is_served_and_no_other() {
     let (_context, machine) = active();
     let http = Http::start(&machine, &["--no-token"]);
-    assert_eq!(http.post(&hello(), &[("Authorization", "")]).0, 200);
+    assert_eq!(http.post(&hello().to_string(), &[("Authorization", "")]).0, 200);
     // A page in a browser can reach it, and is told from a client by what it must send.
     assert_eq!(
-        http.post(&hello(), &[("Authorization", ""), ("Origin", "http://evil.example")]).0,
+        http.post(
+            &hello().to_string(),
+            &[("Authorization", ""), ("Origin", "http://evil.example")]
+        )
+        .0,
         403
     );
-    assert_eq!(http.post(&hello(), &[("Authorization", ""), ("Host", "evil.example")]).0, 403);
+    assert_eq!(
+        http.post(&hello().to_string(), &[("Authorization", ""), ("Host", "evil.example")]).0,
+        403
+    );
     for address in ["0.0.0.0:0", "[::]:0"] {
         let answer =
             machine.run(&["mcp", "--listen", address, "--no-token", "--json"]).ended_with(2);
@@ -262,9 +265,9 @@ fn names_and_origins_that_are_allowed_are_let_in() {
     let (_context, machine) = active();
     let http =
         Http::start(&machine, &["--allow-host", "mcp.test", "--allow-origin", "https://app.test"]);
-    assert_eq!(http.post(&hello(), &[("Host", "mcp.test")]).0, 200);
-    assert_eq!(http.post(&hello(), &[("Origin", "https://app.test")]).0, 200);
-    assert_eq!(http.post(&hello(), &[("Origin", "http://app.test")]).0, 403);
+    assert_eq!(http.post(&hello().to_string(), &[("Host", "mcp.test")]).0, 200);
+    assert_eq!(http.post(&hello().to_string(), &[("Origin", "https://app.test")]).0, 200);
+    assert_eq!(http.post(&hello().to_string(), &[("Origin", "http://app.test")]).0, 403);
     machine.run(&["mcp", "--listen", "127.0.0.1:0", "--allow-origin", "app.test"]).ended_with(2);
 }
 

@@ -1,14 +1,16 @@
 //! Raw lines on stdin and stdout.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use skillpkg_tests::{Machine, TestContext};
 
-use crate::serving::{Lines, active, is_gone, started};
+use crate::serving::{Lines, active, hello, initialized, is_gone, started};
 
 #[test]
 fn whatever_tools_write_stdout_holds_messages_alone() {
@@ -119,12 +121,61 @@ fn a_signal_ends_what_runs_and_the_server_though_stdin_stays_open() {
 }
 
 #[test]
+fn a_host_that_neither_reads_nor_closes_does_not_keep_the_server_from_ending() {
+    let (_context, machine) = active();
+    let mut server = machine.command(&["mcp"]).stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = server.stdin.take().unwrap();
+    let mut told = server.stderr.take().unwrap();
+    std::thread::spawn(move || std::io::copy(&mut told, &mut std::io::sink()));
+    writeln!(input, "{}\n{}", hello(), initialized()).unwrap();
+    // Many times what a pipe holds; whether all of it is taken in is not the question.
+    let flood = std::thread::spawn(move || {
+        for id in 0..2_000 {
+            let list = json!({"jsonrpc": "2.0", "id": id, "method": "resources/list"});
+            if writeln!(input, "{list}").is_err() {
+                break;
+            }
+        }
+        std::thread::sleep(Duration::from_secs(20));
+        drop(input);
+    });
+    std::thread::sleep(Duration::from_secs(1));
+    let at = Instant::now();
+    let number = server.id().to_string();
+    assert!(std::process::Command::new("kill").arg(&number).status().unwrap().success());
+    assert!(server.wait().unwrap().success());
+    assert!(at.elapsed() < Duration::from_secs(8), "{:?}", at.elapsed());
+    drop(flood);
+}
+
+#[test]
+fn what_a_policy_comes_to_forbid_vanishes_and_comes_back() {
+    let (_context, machine) = active();
+    let mut lines = Lines::session(&machine, &[]);
+    let policy = machine.configuration.with_file_name("policy.toml");
+    let names = |lines: &mut Lines| -> Vec<String> {
+        let answer = lines.ask("tools/list", &json!({}));
+        let tools = answer["result"]["tools"].as_array().unwrap();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    fs::write(&policy, "forbid-programs = [\"echo\"]\n").unwrap();
+    assert_eq!(lines.hear()["method"], "notifications/tools/list_changed");
+    let left = names(&mut lines);
+    assert!(left.len() == 3 && !left.contains(&"reports-go".to_owned()), "{left:?}");
+    let answer = lines.ask("resources/read", &json!({"uri": "skill://acme/reports/SKILL.md"}));
+    assert_eq!(answer["error"]["data"]["code"], "policy_program", "{answer}");
+    // One that is not understood forbids all that it would decide.
+    fs::write(&policy, "forbid-programmes = [\"echo\"]\n").unwrap();
+    let answer = lines.ask("tools/list", &json!({}));
+    assert_eq!(answer["error"]["data"]["code"], "policy_invalid", "{answer}");
+    fs::remove_file(&policy).unwrap();
+    assert_eq!(names(&mut lines).len(), 4);
+}
+
+#[test]
 fn what_is_asked_before_the_end_of_stdin_is_answered() {
     let (_context, machine) = active();
-    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"}}});
-    let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let (hello, told) = (hello(), initialized());
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
     let answer =
         machine.run_with_input(&["mcp"], &format!("{hello}\n{told}\n{list}\n")).succeeded();

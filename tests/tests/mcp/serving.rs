@@ -92,6 +92,18 @@ pub(crate) fn active() -> (TestContext, Machine) {
     (context, machine)
 }
 
+/// The request that opens a session of the older era.
+pub(crate) fn hello() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}}})
+}
+
+/// The notice that follows its answer.
+pub(crate) fn initialized() -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
+}
+
 /// A server on two pipes.
 pub(crate) struct Lines {
     pub(crate) process: Child,
@@ -119,11 +131,9 @@ impl Lines {
     /// Starts one, and a session of the older era.
     pub(crate) fn session(machine: &Machine, arguments: &[&str]) -> Self {
         let mut lines = Self::start(machine, arguments);
-        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"}});
-        let answer = lines.ask("initialize", &hello);
+        let answer = lines.ask("initialize", &hello()["params"]);
         assert_eq!(answer["result"]["serverInfo"]["name"], "skillpkg");
-        lines.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
+        lines.say(&initialized().to_string());
         lines
     }
 
