@@ -2,6 +2,7 @@
 
 use skillpkg::host::{Arguments, CallError, CapabilityKind};
 use skillpkg::resource::Resource;
+use skillpkg::state::ProjectState;
 use skillpkg_schema::skill::Answer;
 
 use crate::support::{Machine, all, texts, with_script, with_tool};
@@ -35,7 +36,7 @@ async fn capabilities_appear_once_their_skill_is_active_and_go_with_it() {
         let schema: serde_json::Value = serde_json::from_str(&one.schema).unwrap();
         assert_eq!(schema["additionalProperties"], false);
     }
-    machine.set_state(&skillpkg::state::ProjectState::default());
+    machine.set_state(&ProjectState::default());
     assert_eq!(host.skills().unwrap(), []);
 }
 
@@ -63,8 +64,11 @@ async fn an_installed_skill_that_is_not_active_says_how_to_activate_it() {
          address = \"sha256:{digest}\"\narchive = \"sha256:{digest}\"\nkey = \"{digest}\"\n"
     );
     std::fs::write(machine.settings.project.join("skillpkg.lock"), lock).unwrap();
-    let error = machine.host().capabilities("data").unwrap_err();
-    assert_eq!(error.hint.as_deref(), Some("it is installed: `skillpkg activate data`"));
+    let hint = || machine.host().capabilities("data").unwrap_err().hint.unwrap();
+    assert_eq!(hint(), "it is locked and missing here: `skillpkg sync` brings what is missing");
+    let inactive = vec!["data".parse().unwrap()];
+    machine.set_state(&ProjectState { inactive, ..ProjectState::default() });
+    assert_eq!(hint(), "it is installed: `skillpkg activate data`");
     let error = machine.host().capabilities("other").unwrap_err();
     assert_eq!(error.hint.as_deref(), Some("to have it: `skillpkg install other`"));
 }
