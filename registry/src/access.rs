@@ -40,6 +40,15 @@ pub enum Need {
     Admin,
 }
 
+/// Whom a route speaks with, and so what counts as a credential there and how it refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Surface {
+    /// A program: a token in `Authorization`, and problem documents.
+    Api,
+    /// A person with a browser: the cookie of a session that was begun with a token, and pages.
+    Page,
+}
+
 /// One route and what it needs.
 #[derive(Debug, Clone)]
 pub struct Row {
@@ -49,10 +58,16 @@ pub struct Row {
     pub path: &'static str,
     /// What it needs.
     pub need: Need,
+    /// Whom it speaks with.
+    pub surface: Surface,
 }
 
 const fn row(method: Method, path: &'static str, need: Need) -> Row {
-    Row { method, path, need }
+    Row { method, path, need, surface: Surface::Api }
+}
+
+const fn page(method: Method, path: &'static str, need: Need) -> Row {
+    Row { method, path, need, surface: Surface::Page }
 }
 
 /// Every route.
@@ -141,6 +156,24 @@ pub const TABLE: &[Row] = &[
     row(Method::POST, "/clawhub/api/v1/skills/-/upload-url", Need::PublishSome),
     row(Method::POST, "/clawhub/api/v1/uploads/{ticket}", Need::PublishSome),
     row(Method::POST, "/clawhub/api/v1/skills", Need::Publish),
+    // Pages: nothing of the API takes their cookie, and they take no token of the API's.
+    page(Method::GET, "/", Need::Read),
+    page(Method::GET, "/skills/{scope}/{name}", Need::Read),
+    page(Method::GET, "/skills/{scope}/{name}/versions", Need::Read),
+    page(Method::GET, "/skills/{scope}/{name}/diff", Need::Read),
+    page(Method::GET, "/skills/{scope}/{name}/diff/{from}/{to}", Need::Read),
+    page(Method::GET, "/skills/{scope}/{name}/{version}", Need::Read),
+    page(Method::GET, "/skills/{scope}/{name}/{version}/runs", Need::Read),
+    page(Method::GET, "/skills/{scope}/{name}/{version}/files", Need::Read),
+    page(Method::GET, "/skills/{scope}/{name}/{version}/files/{*path}", Need::Read),
+    page(Method::GET, "/scopes/{scope}", Need::Read),
+    page(Method::GET, "/people/{account}", Need::Read),
+    page(Method::GET, "/log", Need::Read),
+    page(Method::GET, "/log/entries/{index}", Need::Read),
+    page(Method::GET, "/sign-in", Need::Nothing),
+    page(Method::POST, "/sign-in", Need::Nothing),
+    page(Method::POST, "/sign-out", Need::Nothing),
+    page(Method::GET, "/static/{name}", Need::Nothing),
 ];
 
 impl Row {

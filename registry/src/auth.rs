@@ -159,17 +159,22 @@ impl Authenticator {
         if !secret.starts_with(tokens::PREFIX) || secret.len() > 128 {
             return Err(Refusal::unauthorized(BAD_TOKEN));
         }
-        let hash = tokens::hash(secret);
+        let credential = self.credential(tokens::hash(secret)).await?;
+        credential.map(Caller::Account).ok_or_else(|| Refusal::unauthorized(BAD_TOKEN))
+    }
+
+    /// The token of this hash and its account; [`None`] where it is unknown, revoked or over.
+    pub async fn credential(&self, hash: String) -> Answer<Option<Arc<Credential>>> {
         let remembered = self.remembered.get(&hash);
         let fresh = remembered.filter(|remembered| remembered.since.elapsed() < BELIEVED);
         let credential = match fresh {
-            Some(remembered) => remembered.credential,
-            None => self.load(hash).await?.ok_or_else(|| Refusal::unauthorized(BAD_TOKEN))?,
+            Some(remembered) => Some(remembered.credential),
+            None => self.load(hash).await?,
         };
-        if credential.expires.as_ref().is_some_and(|end| *end <= clock::now()) {
-            return Err(Refusal::unauthorized(BAD_TOKEN));
-        }
-        Ok(Caller::Account(credential))
+        let is_over = |credential: &Arc<Credential>| {
+            credential.expires.as_ref().is_some_and(|end| *end <= clock::now())
+        };
+        Ok(credential.filter(|credential| !is_over(credential)))
     }
 
     /// Believes nobody without asking the database again: what an account may do in a scope was

@@ -33,4 +33,5 @@ pub mod skills;
 pub mod state;
 pub mod upkeep;
 pub mod upstream;
+pub mod web;
 pub mod words;

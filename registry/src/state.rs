@@ -25,6 +25,7 @@ use crate::names::popular::Popular;
 use crate::problem::{Answer, Refusal};
 use crate::rates::{self, Rates};
 use crate::skills::publish::{Pace, Step};
+use crate::web::Web;
 
 /// Called at each step of a publish; an error ends the publish there, as a crash would.
 pub type AtStep = Arc<dyn Fn(Step) -> std::io::Result<()> + Send + Sync>;
@@ -147,6 +148,8 @@ pub struct Inner {
     pub(crate) renderings: Flights<(ContentAddress, Face)>,
     /// The registry that this one mirrors, where it mirrors one.
     pub mirror: Option<Mirror>,
+    /// Pages that are ready, and who is signed in.
+    pub web: Web,
     uploads: Arc<Semaphore>,
     /// Of the accounts that upload or wait to.
     account_uploads: Mutex<HashMap<i64, Arc<Semaphore>>>,
@@ -195,6 +198,7 @@ impl Registry {
         if let Some(mirror) = &mirror {
             mirror.beside(log.origin());
         }
+        let web = Web::new(options.faces.public_url.as_ref());
         let (stop, stopped) = oneshot::channel();
         let stopped = async {
             let _: Result<(), _> = stopped.await;
@@ -213,6 +217,7 @@ impl Registry {
             uploads_of_faces: Uploads::default(),
             held_keys: tokio::sync::Mutex::default(),
             renderings: Flights::default(),
+            web,
             uploads: Arc::new(Semaphore::new(options.uploads)),
             account_uploads: Mutex::default(),
             verifications: Arc::new(Semaphore::new(options.verifications)),

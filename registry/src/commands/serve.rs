@@ -82,7 +82,7 @@ pub(super) struct Serve {
     #[arg(long)]
     no_face_publish: bool,
     /// The URL that this registry is reached at, for absolute URLs in answers; without, the host that
-    /// each request names
+    /// each request names. Where it is `https`, the cookies of pages are sent over that alone
     #[arg(long, value_name = "URL", value_parser = public_url)]
     public_url: Option<Url>,
     #[command(flatten)]

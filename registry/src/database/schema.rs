@@ -34,14 +34,15 @@ macro_rules! steps {
             ),
             (7, "words", include_str!(concat!("../../../migrations/", $engine, "/0007_words.sql"))),
             (8, "faces", include_str!(concat!("../../../migrations/", $engine, "/0008_faces.sql"))),
+            (9, "pages", include_str!(concat!("../../../migrations/", $engine, "/0009_pages.sql"))),
         ]
     };
 }
 
 /// The steps of a file.
-pub(super) const FILE: [Step; 8] = steps!("sqlite");
+pub(super) const FILE: [Step; 9] = steps!("sqlite");
 /// The steps of a server's database.
-pub(super) const SERVER: [Step; 8] = steps!("postgres");
+pub(super) const SERVER: [Step; 9] = steps!("postgres");
 
 fn migrations(steps: &[Step]) -> Vec<Migration> {
     let migration = |&(number, name, sql): &Step| {

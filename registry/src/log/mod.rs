@@ -32,7 +32,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use skillpkg_schema::Scope;
 use skillpkg_schema::log::{
-    Checkpoint, Hash, Record, Sealed, Subject, TlogProof, inclusion_ranges,
+    Checkpoint, Hash, NoteKey, Record, Sealed, Subject, TlogProof, inclusion_ranges,
 };
 use skillpkg_schema::wire::{Hashes, LogInfo, Proven};
 use tokio::sync::{Notify, RwLockReadGuard};
@@ -86,6 +86,12 @@ impl Log {
     /// The log's origin.
     pub fn origin(&self) -> String {
         self.keyring().chain().origin().to_owned()
+    }
+
+    /// The fingerprint of the log's first identity, and the keys that sign it now.
+    pub fn identity(&self) -> (Hash, Vec<NoteKey>) {
+        let keyring = self.keyring();
+        (keyring.chain().fingerprint(), keyring.chain().keys().to_vec())
     }
 
     /// The tiles.

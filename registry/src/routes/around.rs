@@ -14,7 +14,7 @@ use futures_util::StreamExt as _;
 use skillpkg_schema::diagnostic::escape;
 
 use super::{faces, relayed};
-use crate::access::{self, Decision, Need, Row};
+use crate::access::{self, Decision, Need, Row, Surface};
 use crate::auth::Caller;
 use crate::faces::Face;
 use crate::metrics::Routed;
@@ -22,6 +22,7 @@ use crate::problem::{Answer, Cause, Code, PROBLEM_MEDIA_TYPE, Refusal};
 use crate::random;
 use crate::rates::Peer;
 use crate::state::Registry;
+use crate::web::{self, IsPage};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// How much of a stranger's body is still read.
@@ -71,10 +72,11 @@ async fn admit(
     headers: &HeaderMap,
 ) -> Answer<Caller> {
     let need = row.need;
-    let caller = match need {
-        Need::Nothing => Ok(Caller::Anonymous),
-        Need::ReadByPath => registry.authenticator.bearer(token_of(path)).await,
-        _ => registry.authenticator.caller(headers).await,
+    let caller = match (need, row.surface) {
+        (Need::Nothing, _) => Ok(Caller::Anonymous),
+        (Need::ReadByPath, _) => registry.authenticator.bearer(token_of(path)).await,
+        (_, Surface::Page) => web::caller(registry, headers).await,
+        (_, Surface::Api) => registry.authenticator.caller(headers).await,
     };
     let caller = match caller {
         Err(refusal) if refusal.code() == Code::Unavailable && row.reads_memory() => {
@@ -177,9 +179,14 @@ pub(super) async fn dress(
     let id = request_id();
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let face = Face::of_path(uri.path()).filter(|face| registry.options.faces.is_on(*face));
+    let browses = web::browses(&method, uri.path(), request.headers());
     let mut response = as_problem(next.run(request).await);
+    let routed = response.extensions().get::<Routed>();
+    let row = routed.and_then(|Routed(place)| access::TABLE.get(*place));
     if face == Some(Face::ClawHub) {
         response = faces::plain(response);
+    } else if row.map_or(browses && face.is_none(), |row| row.surface == Surface::Page) {
+        response = web::refused(response, &id);
     }
     let status = response.status();
     let note = || (noted(uri.path()), status.as_u16(), start.elapsed());
@@ -195,12 +202,17 @@ pub(super) async fn dress(
     if let Ok(id) = HeaderValue::try_from(id) {
         headers.insert(REQUEST_ID, id);
     }
-    for (name, value) in [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'; sandbox"),
-        (header::REFERRER_POLICY, "no-referrer"),
-    ] {
+    let common =
+        [(header::X_CONTENT_TYPE_OPTIONS, "nosniff"), (header::REFERRER_POLICY, "no-referrer")];
+    for (name, value) in common {
         headers.insert(name, HeaderValue::from_static(value));
+    }
+    if response.extensions().get::<IsPage>().is_some() {
+        web::protect(response.headers_mut());
+    } else {
+        let policy = "default-src 'none'; frame-ancestors 'none'; sandbox";
+        let policy = HeaderValue::from_static(policy);
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
     }
     registry.metrics.answered(response)
 }
@@ -224,7 +236,9 @@ fn as_problem(response: Response) -> Response {
         .get(header::CONTENT_TYPE)
         .is_some_and(|kind| kind.as_bytes() == PROBLEM_MEDIA_TYPE.as_bytes());
     let is_foreign = response.extensions().get::<faces::Foreign>().is_some();
-    if is_problem || is_foreign || !(status.is_client_error() || status.is_server_error()) {
+    let is_page = response.extensions().get::<IsPage>().is_some();
+    let is_failure = status.is_client_error() || status.is_server_error();
+    if is_problem || is_foreign || is_page || !is_failure {
         return response;
     }
     let allow = response.headers().get(header::ALLOW).cloned();

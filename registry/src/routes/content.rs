@@ -17,7 +17,7 @@ use crate::state::Registry;
 
 /// Finds the content at an address that the caller may read: this registry's own, or on a mirror
 /// upstream's.
-pub(super) async fn locate(
+pub(crate) async fn locate(
     registry: &Registry,
     caller: &Caller,
     passage: &Passage,
@@ -87,7 +87,7 @@ pub(super) fn caching(headers: &mut HeaderMap, private: bool, public: &'static s
 }
 
 /// Whether `If-None-Match` names the tag, compared weakly (RFC 9110, 13.1.2).
-pub(super) fn none_match(asked: &HeaderMap, tag: &HeaderValue) -> bool {
+pub(crate) fn none_match(asked: &HeaderMap, tag: &HeaderValue) -> bool {
     let tag = tag.to_str().unwrap_or_default();
     let names = |value: &HeaderValue| {
         value.to_str().is_ok_and(|text| {

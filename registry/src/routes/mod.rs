@@ -4,7 +4,7 @@ mod advisories;
 mod archives;
 mod around;
 mod blobs;
-mod content;
+pub(crate) mod content;
 mod document;
 mod extract;
 mod faces;
@@ -20,7 +20,7 @@ mod openapi;
 mod owners;
 mod publish;
 mod registry;
-mod relayed;
+pub(crate) mod relayed;
 mod relayed_log;
 mod search;
 mod tokens;
@@ -91,7 +91,11 @@ pub fn router(registry: &Registry) -> (Router, OpenApi) {
             RequestBodyLimitLayer::new(usize::try_from(MAX_ARCHIVE_BYTES).unwrap_or(usize::MAX)),
         );
     let (router, document) = small.merge(large).split_for_parts();
+    let pages = crate::web::router()
+        .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, ANSWER_TIMEOUT))
+        .layer(RequestBodyLimitLayer::new(crate::web::MAX_FORM_BYTES));
     let router = router
+        .merge(pages)
         .route_layer(from_fn_with_state(registry.clone(), around::authorise))
         .fallback(async || Refusal::not_found())
         .layer(axum::Extension(openapi::prepared(&document)))

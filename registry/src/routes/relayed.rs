@@ -22,7 +22,7 @@ const STALE_SINCE: HeaderName = HeaderName::from_static("skillpkg-stale-since");
 struct Through(HeaderValue);
 
 /// The way to upstream, on a mirror; on any other registry nothing is there.
-pub(super) struct Passage(Option<(Mirror, HeaderValue)>);
+pub(crate) struct Passage(Option<(Mirror, HeaderValue)>);
 
 /// Refuses what has come through this mirror before, and remembers the way of what has not.
 pub(super) fn check_hops(registry: &Registry, request: &mut axum::extract::Request) -> Answer<()> {
@@ -47,7 +47,7 @@ impl FromRequestParts<Registry> for Passage {
 
 impl Passage {
     /// The document of a name that is upstream's.
-    pub(super) async fn skill(&self, name: &QualifiedName) -> Answer<Option<(Held, Age)>> {
+    pub(crate) async fn skill(&self, name: &QualifiedName) -> Answer<Option<(Held, Age)>> {
         match &self.0 {
             Some((mirror, through)) => mirror.skill(name, through).await,
             None => Ok(None),
@@ -55,7 +55,7 @@ impl Passage {
     }
 
     /// Content that is upstream's.
-    pub(super) async fn content(
+    pub(crate) async fn content(
         &self,
         registry: &Registry,
         kind: Kind,
@@ -133,7 +133,7 @@ impl Passage {
     }
 
     /// Who the relayed log is.
-    pub(super) fn log(&self) -> Option<LogInfo> {
+    pub(crate) fn log(&self) -> Option<LogInfo> {
         let (mirror, _) = self.0.as_ref()?;
         mirror.log(super::relayed_log::PREFIX)
     }

@@ -1,0 +1,118 @@
+//! What differs between two versions: first what they can run, then their files.
+
+mod files;
+mod runs;
+mod words;
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Deserialize;
+use skillpkg_schema::Version;
+
+use self::files::{Changed, Texts};
+use self::runs::Row;
+use super::answer::see;
+use super::asked::Asked;
+use super::content::Reader;
+use super::digest::Digest;
+use super::frame::{Frame, render};
+use super::link;
+use super::place::{OfSkill, OfTwo};
+use super::skill::{self, Head};
+use super::visitor::Visitor;
+use crate::problem::{Answer, Refusal};
+use crate::routes::relayed::Passage;
+use crate::state::Registry;
+
+/// One side.
+#[derive(Debug)]
+struct Side {
+    version: String,
+    link: String,
+    address: Digest,
+    published: String,
+}
+
+#[derive(Template)]
+#[template(path = "difference.html")]
+struct DifferencePage {
+    frame: Frame,
+    head: Head,
+    from: Side,
+    to: Side,
+    choices: Vec<String>,
+    rows: Vec<Row>,
+    rows_more: usize,
+    files: Vec<Changed>,
+    files_more: usize,
+    texts: Vec<Texts>,
+    swapped: String,
+}
+
+/// Which two.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Chosen {
+    from: String,
+    to: String,
+}
+
+/// Goes to the difference that was chosen in a form.
+pub(super) async fn choose(
+    State(registry): State<Registry>,
+    visitor: Visitor,
+    passage: Passage,
+    OfSkill(name): OfSkill,
+    Asked(chosen): Asked<Chosen>,
+) -> Answer<Response> {
+    let reader = Reader { registry, visitor, passage };
+    reader.skill(&name).await?;
+    let version = |text: &str| text.parse::<Version>().map_err(|_| Refusal::not_found());
+    Ok(see(&link::difference(&name, &version(&chosen.from)?, &version(&chosen.to)?)))
+}
+
+/// What differs between two versions.
+pub(super) async fn show(
+    State(registry): State<Registry>,
+    visitor: Visitor,
+    passage: Passage,
+    OfTwo(name, from, to): OfTwo,
+    asked: HeaderMap,
+) -> Answer<Response> {
+    let reader = Reader { registry, visitor, passage };
+    let found = reader.skill(&name).await?;
+    let (old, new) = (found.version(&from)?, found.version(&to)?);
+    let path = link::difference(&name, &from, &to);
+    let page = async {
+        let was = reader.manifest(&old.address).await?;
+        let is = reader.manifest(&new.address).await?;
+        let (rows, rows_more) = runs::compare(&found, (old, &was), (new, &is));
+        let (files, files_more) = files::compare(&was, &is);
+        let texts = files::texts(&reader, &was, &is).await?;
+        let side = |entry: &skillpkg_schema::wire::VersionEntry| Side {
+            version: entry.version.to_string(),
+            link: link::version(&name, &entry.version),
+            address: (&entry.address).into(),
+            published: skill::day(&entry.published),
+        };
+        render(&DifferencePage {
+            frame: reader
+                .visitor
+                .frame(format!("{name}: {from} to {to}"))
+                .at(path.clone())
+                .unlisted(),
+            head: Head::of(&found, new),
+            from: side(old),
+            to: side(new),
+            choices: found.by_age().iter().take(1_000).map(|one| one.version.to_string()).collect(),
+            rows,
+            rows_more,
+            files,
+            files_more,
+            texts,
+            swapped: link::difference(&name, &to, &from),
+        })
+    };
+    skill::answer(&reader, &found, path.clone(), page, &asked).await
+}

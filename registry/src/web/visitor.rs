@@ -1,0 +1,68 @@
+//! Who looks at a page, and from where.
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, header};
+
+use super::frame::{Frame, Signed};
+use super::session::Cookie;
+use super::text::Text;
+use crate::auth::Caller;
+use crate::problem::{Answer, Refusal};
+use crate::state::Registry;
+
+/// Longest authority of a request that is repeated in a page.
+const LONGEST_HOST: usize = 255;
+
+/// Who looks at a page, and from where.
+#[derive(Debug, Clone)]
+pub(super) struct Visitor {
+    /// Whose session it is.
+    pub(super) caller: Caller,
+    /// Where the registry is reached, without a `/` behind.
+    pub(super) base: String,
+    /// What the forms of a session carry.
+    form_token: Option<String>,
+}
+
+impl FromRequestParts<Registry> for Visitor {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, registry: &Registry) -> Answer<Self> {
+        let caller = Caller::from_request_parts(parts, registry).await?;
+        let sessions = &registry.web.sessions;
+        let cookie = sessions.cookie(&parts.headers, Cookie::Session);
+        let form_token = match (&caller, cookie) {
+            (Caller::Account(_), Some(cookie)) => Some(sessions.form_token(cookie)?),
+            _ => None,
+        };
+        Ok(Self { caller, base: base(registry, &parts.headers), form_token })
+    }
+}
+
+impl Visitor {
+    /// Whether it is nobody in particular: what it sees everybody sees.
+    pub(super) fn is_anybody(&self) -> bool {
+        self.caller.credential().is_none()
+    }
+
+    /// What stands around a page of this title.
+    pub(super) fn frame(&self, title: impl Into<Text>) -> Frame {
+        let account = self.caller.credential().map(|credential| credential.account.clone());
+        let signed = account.zip(self.form_token.clone());
+        let signed = signed.map(|(account, form_token)| Signed { account, form_token });
+        Frame::new(title.into(), signed)
+    }
+}
+
+/// Where the registry is reached: what the operator said, else what the request was sent to.
+pub(super) fn base(registry: &Registry, headers: &HeaderMap) -> String {
+    if let Some(url) = &registry.options.faces.public_url {
+        return url.as_str().trim_end_matches('/').to_owned();
+    }
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = host.filter(|host| host.len() <= LONGEST_HOST && !host.contains('@'));
+    let host = host.and_then(|host| host.parse::<Authority>().ok());
+    host.map_or_else(|| "http://localhost".to_owned(), |host| format!("http://{host}"))
+}
