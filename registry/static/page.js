@@ -74,7 +74,7 @@
     const writes = event.target.closest("input, select, textarea");
     if (event.key !== "/" || writes || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    document.getElementById("q").focus();
+    document.querySelector('input[type="search"]').focus();
   }
 
   themeSwitch();

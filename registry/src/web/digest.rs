@@ -63,6 +63,19 @@ impl Digest {
         })
     }
 
+    /// All its digits as bars, as wide as there is room: what a snapshot looks like.
+    pub(super) fn band(&self) -> Markup {
+        let mut path = String::new();
+        for (at, digit) in self.hex.chars().enumerate() {
+            let height = digit.to_digit(16).unwrap_or(0) + 1;
+            let _ = write!(path, "M{} {}h2v{}h-2z", 3 * at, 16 - height, 2 * height);
+        }
+        let width = (3 * self.hex.len()).saturating_sub(1);
+        Markup(format!(
+            "<svg class=\"band\" viewBox=\"0 0 {width} 32\" preserveAspectRatio=\"none\" aria-hidden=\"true\" focusable=\"false\"><path d=\"{path}\"/></svg>"
+        ))
+    }
+
     /// Its first digits as bars, for the eye: two digests that differ there look different.
     pub(super) fn bars(&self) -> Markup {
         let mut path = String::new();

@@ -24,7 +24,7 @@ use crate::routes::relayed::Passage;
 use crate::state::Registry;
 
 /// Files on one page.
-const MOST_FILES: usize = 400;
+const MOST_FILES: usize = 250;
 /// Most bytes of a file that are read for a page.
 const MOST_BYTES: u64 = 1024 * 1024;
 

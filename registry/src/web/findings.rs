@@ -14,7 +14,7 @@ const MOST_BYTES: u64 = 2 * 1024 * 1024;
 /// Most files of them.
 const MOST_FILES: usize = 200;
 /// Most findings that a page lists.
-const MOST_LISTED: usize = 40;
+const MOST_LISTED: usize = 20;
 
 /// One finding.
 #[derive(Debug, Clone)]

@@ -26,6 +26,8 @@ pub(super) struct Frame {
     pub(super) signed: Option<Signed>,
     /// What is searched for.
     pub(super) query: Text,
+    /// Whether the search stands at the top: not where the page itself is one.
+    pub(super) has_search: bool,
     /// Where to come back to after signing in.
     pub(super) path: Cow<'static, str>,
     /// Whether the page's address is to be kept by search engines.
@@ -38,7 +40,8 @@ impl Frame {
     /// What stands around a page of this title.
     pub(super) fn new(title: Text, signed: Option<Signed>) -> Self {
         let (query, path) = (Text::from(""), Cow::Borrowed(""));
-        Self { title, signed, query, path, is_listed: true, assets: assets::paths() }
+        let (is_listed, has_search) = (true, true);
+        Self { title, signed, query, has_search, path, is_listed, assets: assets::paths() }
     }
 
     /// With where to come back to after signing in.

@@ -23,7 +23,7 @@ use crate::state::Registry;
 /// Skills on one page.
 const ON_PAGE: u32 = 20;
 /// Publishes that the first page lists.
-const NEWS: i64 = 10;
+const NEWS: i64 = 9;
 /// Most capabilities that are named of a skill found.
 const MOST_NAMED: usize = 6;
 
@@ -72,7 +72,7 @@ impl SkillRow {
 
 /// As much of a description as a list shows.
 fn bounded(text: &str) -> String {
-    const MOST: usize = 300;
+    const MOST: usize = 220;
     let mut start: String = text.chars().take(MOST).collect();
     if start.len() < text.len() {
         start.push('\u{2026}');
@@ -150,7 +150,7 @@ async fn first_page(registry: &Registry, visitor: &Visitor) -> Answer<String> {
     };
     let everything = search(registry, &visitor.caller, "", 0, 0).await?;
     render(&Home {
-        frame: visitor.frame("Skills"),
+        frame: Frame { has_search: false, ..visitor.frame("Skills") },
         origin: registry.log.origin().into(),
         leaves: number(size),
         root: (&root).into(),
@@ -170,7 +170,7 @@ async fn news(registry: &Registry, visitor: &Visitor, size: u64) -> Answer<Vec<N
          JOIN accounts a ON a.id = v.publisher_id
          WHERE (s.private = FALSE OR EXISTS (SELECT 1 FROM scope_members m
            WHERE m.scope_id = s.id AND m.account_id = $1))
-         AND v.yank_reason IS NULL AND (v.log_index IS NULL OR v.log_index < $2)
+         AND v.version = k.current_version AND (v.log_index IS NULL OR v.log_index < $2)
          ORDER BY v.id DESC LIMIT $3",
     )
     .bind(visitor.caller.reader())

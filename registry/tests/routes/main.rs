@@ -36,6 +36,7 @@ mod on_postgres;
 mod openapi;
 mod overtaken;
 mod owners;
+mod pages;
 mod paths;
 mod places;
 mod private;

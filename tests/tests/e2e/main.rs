@@ -19,6 +19,7 @@ mod interrupted;
 mod keys;
 mod locked;
 mod outside;
+mod pages;
 mod policy;
 mod projects;
 mod publishing;

@@ -14,15 +14,15 @@ use crate::web::link;
 use crate::web::text::{Markup, Text, size};
 
 /// Files that are listed.
-const MOST_LISTED: usize = 200;
+const MOST_LISTED: usize = 60;
 /// Files of which the texts are compared.
-const MOST_TEXTS: usize = 30;
+const MOST_TEXTS: usize = 20;
 /// Longest file that is compared.
 const MOST_BYTES: u64 = 256 * 1024;
 /// Most bytes that are compared, of both sides together.
 const MOST_ALL_BYTES: u64 = 2 * 1024 * 1024;
 /// About how many bytes of HTML the texts take.
-const MOST_HTML: usize = 48 * 1024;
+const MOST_HTML: usize = 26 * 1024;
 /// How long texts are compared: what is not found out by then is told as replaced.
 const LONGEST: Duration = Duration::from_millis(600);
 

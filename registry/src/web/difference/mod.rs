@@ -105,7 +105,12 @@ pub(super) async fn show(
             head: Head::of(&found, new),
             from: side(old),
             to: side(new),
-            choices: found.by_age().iter().take(1_000).map(|one| one.version.to_string()).collect(),
+            choices: found
+                .by_age()
+                .iter()
+                .take(skill::MOST_CHOICES)
+                .map(|one| one.version.to_string())
+                .collect(),
             rows,
             rows_more,
             files,

@@ -10,8 +10,10 @@ use crate::web::content::Found;
 use crate::web::skill::{Word, words_of};
 use crate::web::text::Text;
 
-/// Most rows of one page.
-const MOST: usize = 200;
+/// About how many bytes of HTML the rows of one page take.
+const MOST_HTML: usize = 14 * 1024;
+/// About how many bytes one row takes beside its texts.
+const AROUND_ONE: usize = 200;
 
 /// One thing that differs.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,6 +36,13 @@ impl Row {
     fn new(how: &'static str, what: &'static str, name: &str) -> Self {
         let (was, is, notes) = (Vec::new(), Vec::new(), Vec::new());
         Self { how, what, name: name.into(), was, is, notes }
+    }
+
+    /// About how many bytes of HTML it takes.
+    fn length(&self) -> usize {
+        let words = self.was.iter().chain(&self.is).map(|word| word.text.to_string().len() + 40);
+        let notes = self.notes.iter().map(|note| note.to_string().len() + 20);
+        words.chain(notes).fold(AROUND_ONE, |sum, length| sum.saturating_add(length))
     }
 
     fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {
@@ -88,8 +97,15 @@ pub(super) fn compare(
     );
     signers(found, old, new, &mut rows);
     findings(old, new, &mut rows);
-    let more = rows.len().saturating_sub(MOST);
-    rows.truncate(MOST);
+    let mut room = MOST_HTML;
+    let fits = |row: &Row| {
+        let left = room.checked_sub(row.length());
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    let told = rows.iter().map(fits).take_while(|fits| *fits).count();
+    let more = rows.len() - told;
+    rows.truncate(told);
     (rows, more)
 }
 

@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 use crate::web::text::{Markup, write_marked};
 
 /// About how many bytes of HTML a window takes.
-const MOST_HTML: usize = 48 * 1024;
+const MOST_HTML: usize = 36 * 1024;
 /// Most lines of a window.
 const MOST_LINES: usize = 600;
 /// Most characters of a line.
 const MOST_OF_LINE: usize = 4_000;
+/// About how many bytes of HTML a line takes.
+const MOST_OF_LINE_HTML: usize = 8 * 1024;
 /// Bytes of a file without text that are shown.
 const MOST_BYTES: usize = 256;
 
@@ -74,7 +76,7 @@ fn text_of(bytes: &[u8]) -> Option<&str> {
 
 fn push_line(html: &mut String, line: &str) {
     let line = line.strip_suffix('\r').unwrap_or(line);
-    let room = html.len() + MOST_HTML / 2;
+    let room = html.len() + MOST_OF_LINE_HTML;
     let mut before = ' ';
     for (at, character) in line.chars().enumerate() {
         if at >= MOST_OF_LINE || html.len() >= room {
@@ -135,7 +137,7 @@ mod tests {
             let (mut from, mut lines) = (1, 0);
             for _ in 0..2_000 {
                 let shown = window(text.as_bytes(), from, &[]);
-                assert!(shown.lines.0.len() < 80 * 1024, "{}", shown.lines.0.len());
+                assert!(shown.lines.0.len() < 45 * 1024, "{}", shown.lines.0.len());
                 lines += shown.lines.0.matches("<li ").count();
                 match shown.after {
                     Some(after) => from = after,

@@ -34,7 +34,7 @@ impl Told {
             link: record.subject.skill().map(link::skill),
             by: None,
             said: None,
-            at: record.at.clone(),
+            at: record.at.trim_end_matches('Z').replacen('T', " ", 1),
             is_own: false,
         };
         let by = |by: &Option<String>| Some(by.as_deref().unwrap_or("an operator").into());

@@ -14,9 +14,7 @@ use skillpkg_schema::Manifest;
 
 use super::text::{Marked, Markup};
 
-/// Most bytes of HTML that the prose of one page takes.
-const MOST_HTML: usize = 44 * 1024;
-/// Most bytes of Markdown that are read for it.
+/// Most bytes of Markdown that are read for a page.
 const MOST_SOURCE: usize = 96 * 1024;
 
 /// The prose of a `SKILL.md`.
@@ -33,16 +31,17 @@ pub(super) struct Prose {
 }
 
 impl Prose {
-    /// Renders a `SKILL.md` of the snapshot that this manifest lists.
-    pub(super) fn of(source: &str, manifest: &Manifest) -> Self {
+    /// Renders a `SKILL.md` of the snapshot that this manifest lists, in about `most` bytes of HTML.
+    pub(super) fn of(source: &str, manifest: &Manifest, most: usize) -> Self {
         let source = source.strip_prefix('\u{feff}').unwrap_or(source);
         let (frontmatter, body) = parted(source);
         let (start, is_long) = bounded(body, MOST_SOURCE);
-        let rendered = renderer::render(start, manifest, MOST_HTML);
+        let (front, is_front_long) = bounded(frontmatter, most / 8);
+        let rendered = renderer::render(start, manifest, most - most / 4, most / 8);
         Self {
-            frontmatter: bounded(frontmatter, MOST_HTML / 8).0.to_owned(),
+            frontmatter: front.to_owned(),
             body: Markup(cleaner::clean(&rendered.html)),
-            is_cut: rendered.is_cut || is_long || frontmatter.len() > MOST_HTML / 8,
+            is_cut: rendered.is_cut || is_long || is_front_long,
             out_of_sight: rendered.out_of_sight,
         }
     }

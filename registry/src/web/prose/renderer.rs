@@ -10,8 +10,6 @@ use crate::web::text::{push, write_marked};
 
 /// Elements open at once; what is nested deeper is shown without being set apart.
 const DEEPEST: usize = 24;
-/// Most definitions and titles that are told of as out of sight.
-const MOST_OUT_OF_SIGHT: usize = 50;
 
 /// What became of a text of Markdown.
 pub(super) struct Rendered {
@@ -21,15 +19,15 @@ pub(super) struct Rendered {
     pub(super) out_of_sight: Vec<String>,
 }
 
-/// Renders Markdown to about `most` bytes of HTML at most.
-pub(super) fn render(source: &str, manifest: &Manifest, most: usize) -> Rendered {
+/// Renders Markdown to about `most` bytes of HTML at most, and tells about as many bytes as `sight` of
+/// what it takes out of sight.
+pub(super) fn render(source: &str, manifest: &Manifest, most: usize, sight: usize) -> Rendered {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let parser = Parser::new_ext(source, options);
     let mut out_of_sight: Vec<(usize, String)> = parser
         .reference_definitions()
         .iter()
-        .take(MOST_OUT_OF_SIGHT)
         .filter_map(|(_, definition)| {
             let text = source.get(definition.span.clone())?;
             Some((definition.span.start, text.trim_end().to_owned()))
@@ -38,6 +36,13 @@ pub(super) fn render(source: &str, manifest: &Manifest, most: usize) -> Rendered
     out_of_sight.sort();
     let mut renderer = Renderer { html: String::new(), open: Vec::new(), manifest, hidden: 0 };
     let mut is_cut = false;
+    let mut room = sight;
+    out_of_sight.retain(|(_, text)| {
+        let left = room.checked_sub(text.len());
+        is_cut |= left.is_none();
+        room = left.unwrap_or(0);
+        left.is_some()
+    });
     for event in parser {
         renderer.event(event, most);
         if renderer.html.len() >= most {

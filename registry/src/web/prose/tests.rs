@@ -6,6 +6,8 @@ use skillpkg_schema::tree::MemoryTree;
 
 use super::*;
 
+const MOST_HTML: usize = 48 * 1024;
+
 fn manifest() -> Manifest {
     let files: [(&str, &[u8]); 2] = [
         ("SKILL.md", b"---\nname: pdf\ndescription: d\n---\nx\n"),
@@ -22,7 +24,7 @@ fn manifest() -> Manifest {
 }
 
 fn html(source: &str) -> String {
-    Prose::of(source, &manifest()).body.0
+    Prose::of(source, &manifest(), MOST_HTML).body.0
 }
 
 #[test]
@@ -136,6 +138,7 @@ fn comments_hidden_markup_and_definitions_are_in_sight() {
     let prose = Prose::of(
         "a <!-- ignore what was said --> b\n\n<div style=\"display:none\">obey</div>\n\n[//]: # (do this)\n\n[x](https://a.example \"and this\")\n\nc\u{202e}d &#x202e;e\n",
         &manifest(),
+        MOST_HTML,
     );
     let html = &prose.body.0;
     for part in [
@@ -183,7 +186,7 @@ fn no_prose_takes_more_than_its_share_of_a_page_or_of_time() {
         "| a ".repeat(20_000) + "|\n" + &"|---".repeat(20_000) + "|\n",
         "`".repeat(90_000),
     ] {
-        let prose = Prose::of(&source, &manifest());
+        let prose = Prose::of(&source, &manifest(), MOST_HTML);
         let told: usize = prose.out_of_sight.iter().map(String::len).sum();
         assert!(
             prose.body.0.len() + told < 64 * 1024,
@@ -197,13 +200,13 @@ fn no_prose_takes_more_than_its_share_of_a_page_or_of_time() {
 
 #[test]
 fn frontmatter_is_apart_and_what_is_none_is_prose() {
-    let prose = Prose::of("---\nname: a\nx: \u{202e}\n---\nbody\n", &manifest());
+    let prose = Prose::of("---\nname: a\nx: \u{202e}\n---\nbody\n", &manifest(), MOST_HTML);
     assert_eq!(
         prose.frontmatter().to_string(),
         "name: a\nx: <span class=\"unseen\">U+202E</span>\n"
     );
     assert_eq!(prose.body.0.trim(), "<p>body</p>");
-    assert_eq!(Prose::of("---\nname: a\n", &manifest()).frontmatter, "");
+    assert_eq!(Prose::of("---\nname: a\n", &manifest(), MOST_HTML).frontmatter, "");
 }
 
 proptest! {
@@ -224,7 +227,7 @@ proptest! {
         0..40,
     )) {
         let source = parts.concat();
-        let rendered = renderer::render(&source, &manifest(), MOST_HTML).html;
+        let rendered = renderer::render(&source, &manifest(), MOST_HTML, MOST_HTML).html;
         let text = |html: &str| html.replace(" rel=\"nofollow noopener noreferrer ugc\"", "").replace("&quot;", "\"").replace("&#39;", "'");
         prop_assert_eq!(text(&cleaner::clean(&rendered)), text(&rendered), "{}", source);
     }

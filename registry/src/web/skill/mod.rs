@@ -36,11 +36,18 @@ use crate::routes::relayed::Passage;
 use crate::state::Registry;
 
 /// Files that the page of a skill lists.
-const MOST_FILES: usize = 60;
+const MOST_FILES: usize = 40;
 /// Versions that it lists.
-const MOST_VERSIONS: usize = 12;
+const MOST_VERSIONS: usize = 8;
+/// About how many bytes the page of a skill has; with what it loads a first view is below 100 kB.
+const MOST_HTML: usize = 54 * 1000;
+/// How much of it the prose has at least.
+const LEAST_PROSE: usize = 6 * 1024;
 /// Longest `SKILL.md` that is read for a page.
 const MOST_SOURCE: u64 = 1024 * 1024;
+
+/// Versions that a form offers.
+pub(super) const MOST_CHOICES: usize = 100;
 
 /// A file in a list.
 #[derive(Debug, Clone)]
@@ -212,7 +219,7 @@ pub(super) async fn versions(
     Asked(From { from }): Asked<From>,
     asked: HeaderMap,
 ) -> Answer<Response> {
-    const MOST: usize = 100;
+    const MOST: usize = 40;
     let reader = Reader { registry, visitor, passage };
     let found = reader.skill(&name).await?;
     let entry = found.newest().ok_or_else(Refusal::not_found)?;
@@ -235,7 +242,12 @@ pub(super) async fn versions(
             versions: rows.into_iter().skip(from).take(MOST).collect(),
             versions_in_all,
             earlier: (next < versions_in_all).then(|| format!("{path}?from={next}")),
-            choices: found.by_age().iter().take(1_000).map(|one| one.version.to_string()).collect(),
+            choices: found
+                .by_age()
+                .iter()
+                .take(MOST_CHOICES)
+                .map(|one| one.version.to_string())
+                .collect(),
             deleted: deleted.take(MOST).collect(),
         })
     };
@@ -269,24 +281,18 @@ async fn skill_page(reader: &Reader, found: &Found, entry: &VersionEntry) -> Ans
         Some(file) => reader.file(file, MOST_SOURCE).await?,
         None => None,
     };
-    let for_prose = manifest.clone();
-    let rendered = tokio::task::spawn_blocking(move || {
-        let source = source.unwrap_or_default();
-        Prose::of(&String::from_utf8_lossy(&source), &for_prose)
-    });
-    let prose = rendered.await.map_err(|error| Refusal::internal(&error))?;
     let rows = VersionRow::of(found, Some(&entry.version));
     let head = Head::of(found, entry);
     let before = found.before(&entry.version);
     let base = reader.visitor.base.as_str();
-    let page = SkillPage {
+    let mut page = SkillPage {
         frame: reader.visitor.frame(name.to_string()).at(link::version(name, &entry.version)),
         description: manifest.description.as_str().into(),
         notices: notices::of(found, entry),
         provenance: Provenance::of(found, entry),
         runs: Runs::of(&manifest, runs::MOST_HTML),
         findings,
-        prose,
+        prose: Prose::default(),
         files: FileRow::of(&manifest, MOST_FILES),
         files_in_all: manifest.files.len(),
         unpacked: size(manifest.unpacked_size()),
@@ -298,6 +304,13 @@ async fn skill_page(reader: &Reader, found: &Found, entry: &VersionEntry) -> Ans
         license: manifest.license.as_deref().map(Text::from),
         head,
     };
+    // The prose has the room that all else leaves.
+    let room = MOST_HTML.saturating_sub(render(&page)?.len()).max(LEAST_PROSE);
+    let rendered = tokio::task::spawn_blocking(move || {
+        let source = source.unwrap_or_default();
+        Prose::of(&String::from_utf8_lossy(&source), &manifest, room)
+    });
+    page.prose = rendered.await.map_err(|error| Refusal::internal(&error))?;
     render(&page)
 }
 

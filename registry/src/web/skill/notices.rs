@@ -8,6 +8,9 @@ use crate::web::link;
 use crate::web::skill::day;
 use crate::web::text::Text;
 
+/// Advisories that are told in full, those that forbid before those that warn.
+const MOST_ADVISORIES: usize = 8;
+
 /// One thing that is to be known.
 #[derive(Debug, Clone)]
 pub(in crate::web) struct Notice {
@@ -34,7 +37,7 @@ pub(super) fn of(found: &Found, entry: &VersionEntry) -> Vec<Notice> {
     let mut notices = Vec::new();
     let mut advisories: Vec<_> = found.advisories(&entry.version).collect();
     advisories.sort_by_key(|advisory| std::cmp::Reverse(advisory.effect));
-    for advisory in advisories {
+    for advisory in advisories.into_iter().take(MOST_ADVISORIES) {
         let (tone, means) = match advisory.effect {
             Effect::Forbid => ("stop", "Clients refuse to install, restore or call this version."),
             Effect::Warn => ("warn", "Clients tell this wherever the version is used."),

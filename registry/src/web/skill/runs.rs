@@ -10,7 +10,7 @@ use crate::web::link;
 use crate::web::text::{Text, size};
 
 /// About how many bytes of HTML the page of a skill gives to it; the rest is a page of its own.
-pub(super) const MOST_HTML: usize = 24 * 1024;
+pub(super) const MOST_HTML: usize = 16 * 1024;
 /// About how many bytes one tool or script takes beside its texts.
 const AROUND_ONE: usize = 500;
 /// Most params of one tool that are told one by one.

@@ -10,6 +10,9 @@ use crate::web::link;
 use crate::web::skill::day;
 use crate::web::text::Text;
 
+/// Advisories that are named beside a version.
+const MOST_ADVISORIES: usize = 4;
+
 /// A version in a list.
 #[derive(Debug, Clone)]
 pub(in crate::web) struct VersionRow {
@@ -35,10 +38,11 @@ impl VersionRow {
         let versions = found.by_age();
         let row = |(at, entry): (usize, &&skillpkg_schema::wire::VersionEntry)| {
             let before = versions.get(at + 1);
-            let advisories = found.advisories(&entry.version).map(|advisory| {
-                let tone = if advisory.effect == Effect::Forbid { "stop" } else { "warn" };
-                (tone, advisory.id.as_str().into())
-            });
+            let advisories =
+                found.advisories(&entry.version).take(MOST_ADVISORIES).map(|advisory| {
+                    let tone = if advisory.effect == Effect::Forbid { "stop" } else { "warn" };
+                    (tone, advisory.id.as_str().into())
+                });
             let counts = entry.findings.iter().flatten();
             Self {
                 version: entry.version.to_string(),
