@@ -31,7 +31,7 @@ await run(async (browser) => {
 
   // Read: what it runs comes before what it says.
   same(await page.locator("h1").innerText(), "acme/waitlist", "the heading");
-  same(await page.locator(".tool .run").first().innerText(), "sh handle.sh --$operation $user", "a run line");
+  same(await page.locator(".tool .run").first().innerText(), "python3 handle.py --$operation $user", "a run line");
   const order = await page.locator("main h2").allInnerTexts();
   need(order.indexOf("What it can run") < order.indexOf("What it says"), `the order is ${order}`);
   await page.getByText("Prefer accepting users").waitFor();
@@ -45,7 +45,7 @@ await run(async (browser) => {
   const install = page.locator(".install");
   const copy = install.locator(".way.skillpkg > pre .copy");
   same(await copied(page, copy), `skillpkg install acme/waitlist --registry ${base}`, "what was copied");
-  await install.getByText("npx skills", { exact: true }).click();
+  await install.locator("label[for=way-skills]").click();
   const skills = install.locator(".way.skills .copy");
   same(await copied(page, skills), `npx skills add ${base}/s/acme/waitlist`, "what was copied");
   same(await copy.isVisible(), false, "the line of another client");
@@ -65,8 +65,8 @@ await run(async (browser) => {
   same(added, "python3 handle.py --$operation $user", "what it runs");
   need(await changes.getByText("python3", { exact: true }).count() > 0, "the new program is not told");
   need(await page.locator(".change del").count() > 0, "no word is marked as gone");
-  await page.getByLabel("From").selectOption("2.0.0");
-  await page.getByLabel("to", { exact: true }).selectOption("1.0.0");
+  await page.locator("select[name=from]").selectOption("2.0.0");
+  await page.locator("select[name=to]").selectOption("1.0.0");
   await page.getByRole("button", { name: "Compare" }).click();
   await page.waitForURL(/diff\/2\.0\.0\/1\.0\.0$/);
 

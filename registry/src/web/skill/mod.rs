@@ -40,7 +40,7 @@ const MOST_FILES: usize = 40;
 /// Versions that it lists.
 const MOST_VERSIONS: usize = 8;
 /// About how many bytes the page of a skill has; with what it loads a first view is below 100 kB.
-const MOST_HTML: usize = 54 * 1000;
+const MOST_HTML: usize = 50 * 1000;
 /// How much of it the prose has at least.
 const LEAST_PROSE: usize = 6 * 1024;
 /// Longest `SKILL.md` that is read for a page.
