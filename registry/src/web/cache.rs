@@ -68,10 +68,49 @@ impl Pages {
         drop(turn);
         html
     }
+}
 
-    /// How many are ready.
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.ready.len()
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    fn key(path: &str, document: u8) -> Key {
+        let document = Sha256Digest::from_bytes([document; 32]);
+        Key { base: "http://a.example".to_owned(), path: path.to_owned(), document }
+    }
+
+    #[tokio::test]
+    async fn a_page_is_rendered_once_for_all_who_ask_at_once_and_anew_for_another_document() {
+        let (pages, rendered) = (Pages::new(), AtomicUsize::new(0));
+        let ask = async |document: u8| {
+            let render = async {
+                rendered.fetch_add(1, Ordering::SeqCst);
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                Ok("page".to_owned())
+            };
+            pages.get(&key("/", document), render).await.unwrap().html
+        };
+        let all = futures_util::future::join_all((0..50).map(|_| ask(1))).await;
+        assert!(all.iter().all(|html| html == "page"));
+        assert_eq!(rendered.load(Ordering::SeqCst), 1);
+        ask(2).await;
+        assert_eq!(rendered.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test]
+    async fn what_failed_is_not_kept_and_pages_take_no_more_than_their_bound() {
+        let pages = Pages::new();
+        let failed = pages.get(&key("/", 1), async { Err(Refusal::not_found()) }).await;
+        assert!(failed.is_err());
+        assert!(pages.get(&key("/", 1), async { Ok(String::new()) }).await.is_ok());
+        for page in 0..600 {
+            let html = "x".repeat(100_000);
+            pages.get(&key(&page.to_string(), 1), async { Ok(html) }).await.unwrap();
+        }
+        let kept = u64::try_from(pages.ready.len()).unwrap() * 100_000;
+        assert!(kept <= CACHE_BYTES && kept > CACHE_BYTES / 2, "{kept}");
     }
 }

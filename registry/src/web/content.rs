@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, Collected, Limited};
 use skillpkg_schema::limits::MAX_MANIFEST_BYTES;
 use skillpkg_schema::manifest::FileEntry;
 use skillpkg_schema::wire::{Advisory, Document, VersionEntry};
@@ -97,7 +97,7 @@ impl Reader {
 async fn collect(body: axum::body::Body, limit: u64) -> Answer<Bytes> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let collected = Limited::new(body, limit).collect().await;
-    collected.map(|body| body.to_bytes()).map_err(|error| Refusal::internal(&error))
+    collected.map(Collected::to_bytes).map_err(|error| Refusal::internal(&error))
 }
 
 fn read(bytes: &[u8]) -> Answer<Document> {

@@ -41,7 +41,7 @@ pub(super) struct Count {
     /// What that is.
     pub(super) meaning: &'static str,
     /// How many.
-    pub(super) count: u32,
+    pub(super) found: u32,
 }
 
 /// The findings of a version.
@@ -59,7 +59,7 @@ impl Findings {
     /// How many there are in all.
     pub(super) fn total(&self) -> u32 {
         let counts = self.counts.iter().flatten();
-        counts.fold(0, |total, count| total.saturating_add(count.count))
+        counts.fold(0, |total, count| total.saturating_add(count.found))
     }
 
     /// The findings of a version: what its document counts, and where they are, as far as that is
@@ -75,7 +75,7 @@ impl Findings {
             .map(|count| Count {
                 kind: count.kind.as_str().into(),
                 meaning: meaning(&count.kind),
-                count: count.count,
+                found: count.count,
             })
             .collect();
         let mut findings = Self { counts: Some(counts), ..Self::default() };
@@ -149,6 +149,7 @@ fn meaning(kind: &str) -> &'static str {
         Ok(FindingKind::HiddenMarkup) => "markup that hides its text",
         Ok(FindingKind::Secret) => "what looks like a secret",
         Ok(FindingKind::FetchAndRun) => "something fetched from elsewhere and run",
+        Ok(FindingKind::RunsParam) => "a run line in which a param says what runs",
         Ok(FindingKind::HostCommand) => "a command that a host runs by itself",
         Err(_) => "worth an eye",
     }

@@ -26,17 +26,17 @@ pub(super) fn ways(
     private: bool,
     base: &str,
 ) -> Vec<Way> {
-    let (scope, bare, version) = (name.wire_scope(), name.name(), &entry.version);
+    let (scope, within, version) = (name.wire_scope(), name.name(), &entry.version);
     let wanted = if is_newest { name.to_string() } else { format!("{name}@={version}") };
     let number = segment(&version.to_string()).replace("%2B", "+");
     let skills = if private {
-        format!("npx skills add {base}/t/TOKEN/s/{scope}/{bare}")
+        format!("npx skills add {base}/t/TOKEN/s/{scope}/{within}")
     } else {
-        format!("npx skills add {base}/s/{scope}/{bare}")
+        format!("npx skills add {base}/s/{scope}/{within}")
     };
     let owned = match name.scope() {
-        Some(scope) => format!("@{scope}/{bare}"),
-        None => bare.to_string(),
+        Some(scope) => format!("@{scope}/{within}"),
+        None => within.to_string(),
     };
     vec![
         Way {
@@ -66,7 +66,7 @@ pub(super) fn ways(
                 "apm experimental enable registries".to_owned(),
                 format!("apm config set registry.skillpkg.url {base}/apm"),
                 "apm config set registry.skillpkg.default true".to_owned(),
-                format!("apm install '{scope}/{bare}#{number}'"),
+                format!("apm install '{scope}/{within}#{number}'"),
             ],
             note: "The first three once. Checks the digest of what it unpacks, and no signature.",
         },

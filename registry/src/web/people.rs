@@ -21,7 +21,7 @@ use crate::problem::{Answer, Refusal};
 use crate::state::Registry;
 
 /// Most skills that are listed.
-const MOST_SKILLS: i64 = 100;
+const MOST_SKILLS: usize = 100;
 /// Most keys that are listed.
 const MOST_KEYS: i64 = 50;
 
@@ -79,7 +79,7 @@ async fn page(registry: &Registry, visitor: &Visitor, account: &str) -> Answer<S
     )
     .bind(account)
     .bind(visitor.caller.reader())
-    .bind(MOST_SKILLS + 1)
+    .bind(i64::try_from(MOST_SKILLS + 1).unwrap_or(i64::MAX))
     .fetch_all(&mut *read)
     .await?;
     let keys: Vec<KeyRow> = sqlx::query_as(
@@ -97,10 +97,10 @@ async fn page(registry: &Registry, visitor: &Visitor, account: &str) -> Answer<S
     if rows.is_empty() && !is_visitor {
         return Err(Refusal::not_found());
     }
-    let is_cut = rows.len() as i64 > MOST_SKILLS;
+    let is_cut = rows.len() > MOST_SKILLS;
     let skills = rows
         .into_iter()
-        .take(usize::try_from(MOST_SKILLS).unwrap_or(usize::MAX))
+        .take(MOST_SKILLS)
         .map(|(scope, name, version, description)| {
             let name = QualifiedName::from_wire(&scope, &name)
                 .map_err(|error| Refusal::internal(&error))?;

@@ -144,12 +144,11 @@ impl Sessions {
     /// What a form of the browser with this cookie carries: nobody without the cookie, and without the
     /// key of this process, can make it (CSRF).
     pub(super) fn form_token(&self, cookie: &str) -> Answer<String> {
-        let key = match self.key.get() {
-            Some(key) => *key,
-            None => {
-                let made = random::bytes::<32>()?;
-                *self.key.get_or_init(|| made)
-            }
+        let key = if let Some(key) = self.key.get() {
+            *key
+        } else {
+            let made = random::bytes::<32>()?;
+            *self.key.get_or_init(|| made)
         };
         // Parts of fixed lengths: no other parts give these bytes.
         let bytes = [key.as_slice(), b"skillpkg form", cookie.as_bytes()].concat();

@@ -42,7 +42,7 @@ impl Row {
     fn length(&self) -> usize {
         let words = self.was.iter().chain(&self.is).map(|word| word.text.to_string().len() + 40);
         let notes = self.notes.iter().map(|note| note.to_string().len() + 20);
-        words.chain(notes).fold(AROUND_ONE, |sum, length| sum.saturating_add(length))
+        words.chain(notes).fold(AROUND_ONE, usize::saturating_add)
     }
 
     fn noting(mut self, notes: impl IntoIterator<Item = String>) -> Self {

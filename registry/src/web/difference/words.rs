@@ -61,7 +61,7 @@ pub(super) fn hunks(old: &str, new: &str, style: Style, most: usize, deadline: I
                     writer.lines("<ins class=\"line\">", &new, "</ins>");
                 }
                 (DiffTag::Replace, Style::Words) => {
-                    writer.words(&old.concat(), &new.concat(), deadline)
+                    writer.words(&old.concat(), &new.concat(), deadline);
                 }
             }
         }

@@ -154,7 +154,7 @@ mod tests {
         assert!(!shown.is_text);
         assert!(shown.lines.0.contains("7f 45 4c 46 00 3c 62 3e"), "{}", shown.lines.0);
         assert!(shown.lines.0.contains(".ELF.&lt;b&gt;"), "{}", shown.lines.0);
-        assert!(window(&[0xff; 100_000], 1, &[]).lines.0.len() < 4_096);
+        assert!(window(&vec![0xff; 100_000], 1, &[]).lines.0.len() < 4_096);
         // Cut in the middle of a character.
         assert!(window("a\u{e9}".as_bytes().get(..2).unwrap(), 1, &[]).is_text);
     }

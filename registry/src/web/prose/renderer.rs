@@ -81,16 +81,16 @@ impl Renderer<'_> {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(end) => self.end(end),
-            Event::Text(text) => self.text(&text, most),
             Event::Code(text) => self.around("<code>", &text, "</code>", most),
-            // The source itself: what a model reads is what a reader sees.
-            Event::Html(text) => self.text(&text, most),
             Event::InlineHtml(text) => {
                 self.around("<span class=\"markup\">", &text, "</span>", most);
             }
-            Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
-                self.text(&text, most);
-            }
+            // Of HTML the source itself: what a model reads is what a reader sees.
+            Event::Text(text)
+            | Event::Html(text)
+            | Event::InlineMath(text)
+            | Event::DisplayMath(text)
+            | Event::FootnoteReference(text) => self.text(&text, most),
             Event::SoftBreak => self.html.push('\n'),
             Event::HardBreak => self.html.push_str("<br>"),
             Event::Rule => self.html.push_str("<hr>"),

@@ -158,16 +158,10 @@ impl Runs {
 
 /// Whether there is room for one more of so many bytes; counts what there is none for.
 fn takes(room: &mut usize, texts: usize, more: &mut usize) -> bool {
-    match room.checked_sub(texts.saturating_add(AROUND_ONE)) {
-        Some(left) => {
-            *room = left;
-            true
-        }
-        None => {
-            *more += 1;
-            false
-        }
-    }
+    let left = room.checked_sub(texts.saturating_add(AROUND_ONE));
+    *more += usize::from(left.is_none());
+    *room = left.unwrap_or(*room);
+    left.is_some()
 }
 
 impl Tool {
