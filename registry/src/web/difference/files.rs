@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 256 * 1024;
 /// Most bytes that are compared, of both sides together.
 const MOST_ALL_BYTES: u64 = 2 * 1024 * 1024;
 /// About how many bytes of HTML the texts take.
-const MOST_HTML: usize = 26 * 1024;
+const MOST_HTML: usize = 18 * 1024;
 /// How long texts are compared: what is not found out by then is told as replaced.
 const LONGEST: Duration = Duration::from_millis(600);
 

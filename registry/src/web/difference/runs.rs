@@ -11,7 +11,7 @@ use crate::web::skill::{Word, words_of};
 use crate::web::text::Text;
 
 /// About how many bytes of HTML the rows of one page take.
-const MOST_HTML: usize = 14 * 1024;
+const MOST_HTML: usize = 12 * 1024;
 /// About how many bytes one row takes beside its texts.
 const AROUND_ONE: usize = 200;
 

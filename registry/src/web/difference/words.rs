@@ -99,6 +99,10 @@ impl Writer {
         }
         let ops = capture_diff_slices_deadline(Algorithm::Myers, &was, &is, Some(deadline));
         for op in ops {
+            if self.html.len() >= self.most {
+                self.is_cut = true;
+                return;
+            }
             let (tag, old, new) = op.as_tag_tuple();
             let (old, new) = (lines(&was, old), lines(&is, new));
             match tag {
@@ -197,6 +201,7 @@ mod tests {
             (noise(1), noise(2)),
             ("a\n".repeat(100_000), "b\n".repeat(100_000)),
             ("\u{200b} ".repeat(60_000), "\u{200c} ".repeat(60_000)),
+            ("a.b\n".repeat(2_500), "b.a\n".repeat(2_500)),
         ] {
             for style in [Style::Words, Style::Lines] {
                 let deadline = Instant::now() + Duration::from_millis(200);
