@@ -4,6 +4,7 @@ use askama::Template;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
+use skillpkg_schema::wire::Problem;
 
 use super::answer::{IsPage, for_one};
 use super::frame::{Frame, render};
@@ -15,7 +16,7 @@ use crate::problem::{Answer, Told};
 struct Refused<'a> {
     frame: Frame,
     status: u16,
-    heading: &'static str,
+    heading: Text,
     told: Text,
     /// Seconds after which to come again.
     after: Option<&'a str>,
@@ -38,22 +39,22 @@ pub(crate) fn refused(mut response: Response, id: &str) -> Response {
     if response.extensions().get::<IsPage>().is_some() {
         return response;
     }
-    let Some(told) = response.extensions_mut().remove::<Told>() else { return response };
+    let Some(Told(told)) = response.extensions_mut().remove() else { return response };
     let status = response.status();
     let after = response.headers().get(header::RETRY_AFTER).cloned();
     let after_text = after.as_ref().and_then(|after| after.to_str().ok());
     let (heading, detail) = words(status, &told);
     let refused = Refused {
-        frame: Frame::new(heading.into(), None).unlisted(),
+        frame: Frame::new(heading.clone(), None).unlisted(),
         status: status.as_u16(),
-        heading,
+        heading: heading.clone(),
         told: detail,
         after: after_text,
         id: status.is_server_error().then_some(id),
         may_sign_in: status == StatusCode::NOT_FOUND,
     };
     // The templates are compiled in; where one fails all the same, its words are said without it.
-    let html = refused.render().unwrap_or_else(|_| heading.to_owned());
+    let html = refused.render().unwrap_or_else(|_| heading.to_string());
     let mut page = for_one(status, html);
     for name in [header::RETRY_AFTER, header::ALLOW] {
         if let Some(value) = response.headers().get(&name) {
@@ -73,7 +74,7 @@ pub(super) fn form(told: &'static str) -> Answer<Response> {
     let refused = Refused {
         frame: Frame::new(heading.into(), None).unlisted(),
         status: StatusCode::FORBIDDEN.as_u16(),
-        heading,
+        heading: heading.into(),
         told: told.into(),
         after: None,
         id: None,
@@ -83,7 +84,7 @@ pub(super) fn form(told: &'static str) -> Answer<Response> {
 }
 
 /// The heading, and what is said beneath it.
-fn words(status: StatusCode, told: &Told) -> (&'static str, Text) {
+fn words(status: StatusCode, told: &Problem) -> (Text, Text) {
     let (heading, detail) = match status {
         StatusCode::NOT_FOUND => (
             "Nothing here",
@@ -101,7 +102,7 @@ fn words(status: StatusCode, told: &Told) -> (&'static str, Text) {
             "Not now",
             "The registry, or what it gets this from, cannot answer now. It goes on by itself.",
         ),
-        _ => return (told.code.title(), told.detail.as_str().into()),
+        _ => return (told.title.as_str().into(), told.detail.as_str().into()),
     };
-    (heading, detail.into())
+    (heading.into(), detail.into())
 }

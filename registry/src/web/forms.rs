@@ -60,7 +60,7 @@ fn is_from_here(registry: &Registry, headers: &HeaderMap) -> bool {
     let text = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
     match (text("sec-fetch-site"), text(header::ORIGIN.as_str())) {
         (Some(site), _) if site != "same-origin" => false,
-        (_, Some(origin)) => origin == visitor::base(registry, headers),
+        (_, Some(origin)) => origin == visitor::origin(registry, headers),
         _ => true,
     }
 }

@@ -16,6 +16,7 @@ use super::place::Last;
 use super::skill::day;
 use super::text::{Text, number};
 use super::visitor::Visitor;
+use crate::database::Truth;
 use crate::documents::stored;
 use crate::problem::{Answer, Refusal};
 use crate::state::Registry;
@@ -29,6 +30,8 @@ const MOST_KEYS: i64 = 50;
 #[derive(Debug)]
 struct Key {
     id: Digest,
+    /// Whether the registry holds it, and signs with it for the account.
+    is_held: bool,
     added: String,
     revoked: Option<String>,
     reason: Option<Text>,
@@ -61,7 +64,7 @@ pub(super) async fn person(
     Ok(for_one(axum::http::StatusCode::OK, html))
 }
 
-type KeyRow = (String, String, Option<String>, Option<String>, Option<i64>);
+type KeyRow = (String, String, Truth, Option<String>, Option<String>, Option<i64>);
 
 async fn page(registry: &Registry, visitor: &Visitor, account: &str) -> Answer<String> {
     let mut read = registry.data.database.readers().begin().await?;
@@ -83,7 +86,7 @@ async fn page(registry: &Registry, visitor: &Visitor, account: &str) -> Answer<S
     .fetch_all(&mut *read)
     .await?;
     let keys: Vec<KeyRow> = sqlx::query_as(
-        "SELECT k.id, k.added, k.revoked, k.revoke_reason, k.log_index FROM keys k
+        "SELECT k.id, k.added, k.held = TRUE, k.revoked, k.revoke_reason, k.log_index FROM keys k
          JOIN accounts a ON a.id = k.account_id WHERE a.name = $1
          ORDER BY k.added DESC, k.id LIMIT $2",
     )
@@ -109,10 +112,11 @@ async fn page(registry: &Registry, visitor: &Visitor, account: &str) -> Answer<S
         .collect::<Answer<Vec<_>>>()?;
     let keys = keys
         .into_iter()
-        .map(|(id, added, revoked, reason, index)| {
+        .map(|(id, added, Truth(is_held), revoked, reason, index)| {
             let id: KeyId = stored(&id)?;
             Ok(Key {
                 id: (&id).into(),
+                is_held,
                 added: day(&added),
                 revoked: revoked.as_deref().map(day),
                 reason: reason.map(Text::from),

@@ -56,6 +56,14 @@ impl Visitor {
     }
 }
 
+/// Where the pages of this registry come from, as a browser names it in `Origin`.
+pub(super) fn origin(registry: &Registry, headers: &HeaderMap) -> String {
+    match &registry.options.faces.public_url {
+        Some(url) => url.origin().ascii_serialization(),
+        None => base(registry, headers),
+    }
+}
+
 /// Where the registry is reached: what the operator said, else what the request was sent to.
 pub(super) fn base(registry: &Registry, headers: &HeaderMap) -> String {
     if let Some(url) = &registry.options.faces.public_url {

@@ -238,7 +238,8 @@ fn signers(found: &Found, old: &VersionEntry, new: &VersionEntry, rows: &mut Vec
     let row = |how, id: &skillpkg_schema::signature::KeyId| {
         let key = found.document.keys.iter().find(|key| key.id == *id);
         let account = key.map_or("", |key| key.account.as_str());
-        Row::new(how, "signer", account).noting([format!("key {}", id.short())])
+        let held = if key.is_some_and(|key| key.held) { ", held by the registry" } else { "" };
+        Row::new(how, "signer", account).noting([format!("key {}{held}", id.short())])
     };
     let added = new.key_ids.iter().filter(|id| !old.key_ids.contains(id));
     rows.extend(added.map(|id| row("added", id)));

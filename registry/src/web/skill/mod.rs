@@ -25,7 +25,7 @@ use super::cache::Key;
 use super::content::{Found, Reader};
 use super::findings::Findings;
 use super::frame::{Frame, render};
-use super::install::{self, Way};
+use super::install::{Wanted, Way};
 use super::link;
 use super::place::{OfSkill, OfVersion};
 use super::prose::Prose;
@@ -285,6 +285,9 @@ async fn skill_page(reader: &Reader, found: &Found, entry: &VersionEntry) -> Ans
     let head = Head::of(found, entry);
     let before = found.before(&entry.version);
     let base = reader.visitor.base.as_str();
+    let (is_newest, private) = (head.is_newest, head.private);
+    let wanted = Wanted { name, entry, is_newest, private, base };
+    let ways = wanted.ways(&reader.registry).await?;
     let mut page = SkillPage {
         frame: reader.visitor.frame(name.to_string()).at(link::version(name, &entry.version)),
         description: manifest.description.as_str().into(),
@@ -299,7 +302,7 @@ async fn skill_page(reader: &Reader, found: &Found, entry: &VersionEntry) -> Ans
         versions_in_all: rows.len(),
         versions: around(rows, &entry.version),
         compare: before.map(|before| link::difference(name, &before.version, &entry.version)),
-        ways: install::ways(name, entry, head.is_newest, head.private, base),
+        ways,
         exactly: format!("skillpkg install {name}@{} --registry {base}", entry.address),
         license: manifest.license.as_deref().map(Text::from),
         head,

@@ -17,6 +17,8 @@ pub(in crate::web) struct Signer {
     pub(in crate::web) link: String,
     /// The key.
     pub(in crate::web) key: Digest,
+    /// Whether the registry holds the key, and signs with it for the account.
+    pub(in crate::web) is_held: bool,
     /// When its account revoked it, where it did.
     pub(in crate::web) revoked: Option<String>,
 }
@@ -76,6 +78,7 @@ pub(in crate::web) fn signers(found: &Found, entry: &VersionEntry) -> Vec<Signer
             account: account.into(),
             link: format!("/people/{}", link::segment(account)),
             key: id.into(),
+            is_held: key.is_some_and(|key| key.held),
             revoked: key.and_then(|key| key.revoked.as_deref()).map(day),
         }
     };

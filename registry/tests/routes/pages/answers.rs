@@ -1,5 +1,6 @@
 //! What every page carries, who may keep it, and what is said where there is none.
 
+use skillpkg_registry::faces::{Face, Faces};
 use skillpkg_registry::rates::Limits;
 use skillpkg_registry::state::Options;
 
@@ -100,7 +101,8 @@ async fn pages_for_everybody_are_rendered_once_and_asked_for_again() {
 #[tokio::test]
 async fn a_page_says_where_the_operator_said_that_it_is() {
     let public_url = Some("https://skills.example.org".parse().unwrap());
-    let registry = TestRegistry::start_with(Options { public_url, ..Options::default() }).await;
+    let faces = Faces { public_url, ..Faces::default() };
+    let registry = TestRegistry::start_with(Options { faces, ..Options::default() }).await;
     let ana = registry.author("ana").await;
     registry.published(&ana, "open", "1.0.0").await;
     let browser = Browser::new(&registry);
@@ -114,6 +116,18 @@ async fn a_page_says_where_the_operator_said_that_it_is() {
     let cookie = form.header("set-cookie");
     assert!(cookie.starts_with("__Host-skillpkg-visit="), "{cookie}");
     assert!(cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict; Secure"), "{cookie}");
+}
+
+#[tokio::test]
+async fn a_page_offers_the_clients_that_are_served_and_no_other() {
+    let off = vec![Face::Apm, Face::ClawHub];
+    let faces = Faces { off, ..Faces::default() };
+    let registry = TestRegistry::start_with(Options { faces, ..Options::default() }).await;
+    let ana = registry.author("ana").await;
+    registry.published(&ana, "open", "1.0.0").await;
+    let page = Browser::new(&registry).get("/skills/_/open").await.text;
+    assert!(page.contains("id=\"way-skillpkg\"") && page.contains("id=\"way-skills\""));
+    assert!(!page.contains("way-apm") && !page.contains("way-clawhub"));
 }
 
 #[tokio::test]
