@@ -108,7 +108,7 @@ async fn a_served_process_that_is_overtaken_ends_and_says_why() {
     assert!(status.is_success() || status == 503, "{status}");
     let mut second = second;
     let mut ended = None;
-    for _ in 0..100 {
+    for _ in 0..600 {
         for serving in [&mut first, &mut second] {
             if let Some(status) = serving.process.try_wait().unwrap() {
                 let mut told = String::new();
