@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "NAME=VALUE | -")]
     words: Vec<String>,
     /// Kill it after this many seconds; a script's own timeout can only be made shorter
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: Option<u64>,
     /// For all projects of this user, in agents' global directories
     #[arg(short = 'g', long)]

@@ -90,6 +90,17 @@ fn check(directory: &Path, rules: Rules) -> Checked {
             if skill.file.dialect == Dialect::Agent {
                 told.extend(agent_rules::check(&skill.file, directory));
             }
+            if rules == Rules::Strict {
+                // What packing refuses is an error, though a name and a version can be given then.
+                for one in &mut told {
+                    let refused = ["name_not_published", "version_not_published"];
+                    let missing =
+                        one.code == "version_missing" && skill.file.dialect == Dialect::Hard;
+                    if missing || refused.contains(&one.code.as_str()) {
+                        one.severity = Severity::Error;
+                    }
+                }
+            }
             (Some(skill.file.name), told)
         }
     };

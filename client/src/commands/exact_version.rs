@@ -16,7 +16,9 @@ pub(crate) fn read(reference: &str) -> Result<(QualifiedName, Version), Error> {
         refused("invalid_name", error.to_string())
     })?;
     let version = version.parse().map_err(|error: skillpkg_schema::version::VersionError| {
-        refused("invalid_version", error.to_string())
+        refused("invalid_version", error.to_string()).with_hint(
+            "name one version in full, `MAJOR.MINOR.PATCH`; `skillpkg show` tells which there are",
+        )
     })?;
     Ok((name, version))
 }

@@ -7,6 +7,7 @@ use crate::commands::attendant::Terminal;
 use crate::commands::bundle::BundleArguments;
 use crate::commands::{PlacingArguments, installed};
 use crate::context::Context;
+use skillpkg_schema::QualifiedName;
 
 /// Install skills: resolve, fetch, verify, activate and place them.
 #[derive(Debug, clap::Args)]
@@ -40,7 +41,19 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     let options = Options { approve: yes, accept_signer, ..placing.options() };
     let request = Request { references, placed_as, hidden: no_activate };
     let mut terminal = Terminal::approving(context.output);
+    let named: Vec<String> = request.references.clone();
     let report = install(&settings, &options, &request, &mut terminal).await?;
-    installed::tell(&report, context.output)?;
+    let made = report.skills.iter().any(|one| one.changed);
+    installed::tell(&report, context.output).map_err(|error| {
+        let done = if made { "; what was asked for is installed" } else { "" };
+        Error { message: format!("{}{done}", error.message), ..error }
+    })?;
+    let is_name = |text: &&String| text.parse::<QualifiedName>().is_ok();
+    if let Some(name) = named.iter().find(is_name).filter(|_| !made) {
+        context.output.talk(&format!(
+            "what is installed stays at its version; `skillpkg update {name}` takes a newer one, where \
+             there is one"
+        ));
+    }
     Ok(0)
 }

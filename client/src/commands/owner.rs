@@ -120,7 +120,9 @@ async fn remove(context: &Context, name: &QualifiedName, account: &str) -> Resul
     let owners = registry.remove_owner(name, account).await;
     if owners.is_ok() {
         let account = escape(account);
-        context.output.talk(&format!("{account} is neither an owner of {name} nor invited."));
+        context
+            .output
+            .talk(&format!("Done: {account} does not own {name} any more, and is not invited to."));
     }
     tell(context, &registry, name, owners).await
 }

@@ -8,6 +8,7 @@ use skillpkg::{Error, Kind};
 use skillpkg_schema::address::Digests;
 use skillpkg_schema::signature::SigningKey;
 use skillpkg_schema::{Blake3Digest, ContentAddress, Manifest, QualifiedName, Version};
+use skillpkg_schema::{Diagnostic, Faults};
 use skillpkg_store::archive::ArchiveError;
 use skillpkg_store::pack::{PackOptions, Packing};
 
@@ -73,12 +74,29 @@ pub(crate) fn plan(
     directory: &Path,
     options: &PackOptions,
 ) -> Result<Packing, Error> {
-    let packing = Packing::plan(directory, options)?;
+    let packing = Packing::plan(directory, options).map_err(|faults| within(directory, faults))?;
     context.output.warn_all(packing.warnings());
     for file in &packing.manifest().files {
         context.output.detail(&format!("  {} ({})", file.path, counted(file.size, "byte")));
     }
     Ok(packing)
+}
+
+/// The faults of a skill's files, each file with the skill's directory.
+fn within(directory: &Path, faults: Faults) -> Faults {
+    let directory = directory.to_string_lossy();
+    let directory = directory.trim_end_matches('/');
+    if directory == "." {
+        return faults;
+    }
+    let placed = faults.into_diagnostics().into_iter().map(|one| {
+        let file = one.file.as_deref().map(|file| format!("{directory}/{file}"));
+        Diagnostic { file, ..one }
+    });
+    match Faults::check((), placed.collect()) {
+        Err(faults) => faults,
+        Ok(_) => Diagnostic::error("skill_refused", "the skill cannot be packed").into(),
+    }
 }
 
 /// How much a manifest holds, for a person to see what should not be in it.

@@ -59,7 +59,10 @@ impl<'a> NewPassphrase<'a> {
 pub(crate) fn given(context: &Context) -> Result<Option<Passphrase>, Error> {
     match &context.settings.key_passphrase {
         None => Ok(None),
-        Some(PassphraseSource::File(file)) => from_file(file).map(Some),
+        Some(PassphraseSource::File(file)) => from_file(file).map(Some).map_err(|error| {
+            let message = format!("`SKILLPKG_KEY_PASSPHRASE_FILE` names it: {}", error.message);
+            Error { message, ..error }
+        }),
         Some(PassphraseSource::Text(text)) => {
             let passphrase = Passphrase::new(text.as_str().to_owned());
             passphrase.map(Some).map_err(|error| invalid(error).in_file("SKILLPKG_KEY_PASSPHRASE"))

@@ -93,9 +93,9 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
             let members = registry(context, &scope).await?.remove_member(&scope, &account).await;
             if members.is_ok() {
                 let (account, scope) = (escape(&account), scope.as_str());
-                context
-                    .output
-                    .talk(&format!("{account} is neither a member of {scope} nor invited."));
+                context.output.talk(&format!(
+                    "Done: {account} is no member of {scope} any more, and is not invited."
+                ));
             }
             tell(context, &scope, members)
         }

@@ -13,8 +13,8 @@ use crate::context::Context;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: skillpkg update waitlist
 
-A skill of which a copy was edited is kept as it is; where there is one, it exits with 6 once the \
-others are updated.")]
+A skill of which a copy was edited is kept as it is; where that keeps one from a newer version, it \
+exits with 6 once the others are updated.")]
 pub(crate) struct Arguments {
     /// Which; all where absent
     names: Vec<String>,

@@ -109,6 +109,7 @@ fn tell(context: &Context, report: &Report) -> Result<(), Error> {
                 ProblemKind::Signature | ProblemKind::Policy | ProblemKind::Proof
             )
             && problem.name.parse::<QualifiedName>().is_ok()
+            && !Path::new(&problem.name).is_file()
     };
     if report.problems.iter().any(in_store) {
         output.talk("hint: `skillpkg verify --repair` mends what is in the store");

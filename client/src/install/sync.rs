@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{QualifiedName, Requirement};
 
 use super::attend::Attendant;
@@ -32,6 +33,14 @@ pub async fn sync(
     let session = Session::open(settings, options, attendant)?;
     session.require_project_file()?;
     if frozen == Frozen::Yes {
+        let files = &session.files;
+        if files.project_text.is_none() && files.lock.skills().next().is_none() {
+            let root = escape(&session.root().to_string_lossy());
+            let message =
+                format!("there is neither `{PROJECT_FILE}` nor `{LOCK_FILE}` in `{root}`");
+            return Err(Error::new(Kind::Failed, "project_file_missing", message)
+                .with_hint("run it in the project's directory"));
+        }
         let differences = differences(&session)?;
         if !differences.is_empty() {
             let message =

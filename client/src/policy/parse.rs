@@ -173,6 +173,13 @@ impl Reader<'_> {
             };
             let at = format!("findings.{kind}");
             if let Some(severity) = self.parsed::<Severity>(value, &at, start) {
+                if severity.value == Severity::Allow {
+                    let message =
+                        format!("`{at}` permits nothing: a policy only ever refuses more");
+                    let hint = "take the line out, or write `refuse`";
+                    self.fault(start, message, Some(hint));
+                    continue;
+                }
                 policy.findings.insert(kind, severity);
             }
         }

@@ -422,7 +422,7 @@ fn a_policy_is_read_from_where_the_settings_say_and_one_that_is_wrong_refuses() 
 
 /// One rule of any kind, as text.
 fn rule() -> impl Strategy<Value = String> {
-    let severity = prop_oneof![Just("refuse"), Just("warn"), Just("allow")];
+    let severity = prop_oneof![Just("refuse"), Just("warn")];
     prop_oneof![
         prop::sample::subsequence(vec!["https://skills.test", "https://b.test", "file:"], 0..=3)
             .prop_map(|all| format!("registries = {all:?}")),
@@ -525,4 +525,20 @@ proptest! {
         let _ = policy(&text, "policy.toml", Whose::User);
         let _ = policy_of_project(&text, "skillpkg.toml");
     }
+}
+
+#[test]
+fn a_policy_that_would_permit_a_finding_is_refused_with_its_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("policy.toml");
+    let settings = Settings {
+        policies: vec![PolicySource::new(file.clone(), Whose::User)],
+        ..Settings::new(directory.path().into(), directory.path().into(), directory.path().into())
+    };
+    std::fs::write(&file, "[findings]\nsecret = \"allow\"\n").unwrap();
+    let error = Policy::of_user(&settings).unwrap_err();
+    assert_eq!((error.code.as_str(), error.line), ("policy_invalid", Some(2)));
+    assert!(error.message.contains("permits nothing"), "{error}");
+    std::fs::write(&file, "[findings]\nsecret = \"warn\"\n").unwrap();
+    assert!(Policy::of_user(&settings).is_ok());
 }

@@ -105,10 +105,16 @@ impl Sources {
         )
     }
 
-    /// The nearest directory at or above the working directory with a project's file.
+    /// The nearest directory at or above the working directory with a project's file. One in the home
+    /// directory is that directory's alone: else each new project beneath it would be a part of it.
     fn project(&self) -> PathBuf {
+        let home = self.user_home.as_deref().map(real_path::of).and_then(Result::ok);
+        let is_home = |directory: &Path| {
+            self.user_home.as_deref() == Some(directory) || home.as_deref() == Some(directory)
+        };
         self.working_directory
             .ancestors()
+            .filter(|directory| *directory == self.working_directory || !is_home(directory))
             .find(|directory| directory.join(PROJECT_FILE).is_file())
             .unwrap_or(&self.working_directory)
             .to_path_buf()
@@ -321,6 +327,9 @@ mod tests {
     #[test]
     fn the_project_is_the_nearest_directory_with_its_file() {
         let machine = Machine::new();
+        assert_eq!(machine.settings().project, machine.sources.working_directory);
+        // One in the home directory is not that of every directory beneath it.
+        machine.write("skillpkg.toml", "[skills]\n");
         assert_eq!(machine.settings().project, machine.sources.working_directory);
         machine.write("work/skillpkg.toml", "[skills]\n");
         assert_eq!(machine.settings().project, machine.root.path().join("work"));

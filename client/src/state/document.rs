@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use skillpkg_schema::diagnostic::escape;
-use tempfile::NamedTempFile;
 
 use super::STATE_VERSION;
 use super::error::StateError;
 use crate::regular_file;
+use crate::unfinished::{self, Readers};
 
 /// Most bytes of a file of the state: a project with thousands of skills needs far less.
 const MAX_STATE_BYTES: u64 = 64 * 1024 * 1024;
@@ -100,7 +100,8 @@ impl Stored {
 
     fn replace(&self, bytes: &[u8], durable: Durable) -> io::Result<()> {
         let directory = self.path.parent().unwrap_or(Path::new("."));
-        let create = || NamedTempFile::with_prefix_in(".new-", directory);
+        // What a kill leaves goes with the next file that is written there.
+        let create = || unfinished::create(directory, Readers::Owner);
         let mut file = match create() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 fs::create_dir_all(directory)?;

@@ -103,12 +103,16 @@ fn the_rules_of_agent_hosts_are_warnings() {
 }
 
 #[test]
-fn what_keeps_a_skill_from_being_published_as_it_is_is_a_warning() {
+fn what_keeps_a_skill_from_being_published_as_it_is_is_an_error() {
     let machine = Machine::new();
     machine.write("a/SKILL.md", "---\nskill: My Skill\ndescription: d\n---\nBody.\n");
     machine.write("b/SKILL.md", "---\nskill: b\ndescription: d\nversion: one\n---\nBody.\n");
-    let ran = machine.ok(&["check", "a", "b"]);
+    let ran = machine.run(&["check", "a", "b"]);
     insta::assert_snapshot!(ran.shown());
+    // As other tools have it, a skill has no version until it is published.
+    machine.ok(&["check", "a", "b", "--compat"]);
+    machine.write("c/SKILL.md", "---\nname: c\ndescription: d\n---\nBody.\n");
+    machine.ok(&["check", "c"]);
     for directory in ["a", "b"] {
         assert_eq!(machine.run(&["pack", directory, "--list"]).code, 1);
         let named = ["pack", directory, "--list", "--name", "x/y", "--version", "1.2"];

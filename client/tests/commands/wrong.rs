@@ -20,7 +20,7 @@ const WRONG: &[(&[&str], i32, &str)] = &[
     (&["keygen", "-o", "notes.txt"], 1, "key_exists"),
     (&["keys", "add", "absent.pem"], 1, "key_unreadable"),
     (&["keys", "add", "notes.txt"], 1, "key_unreadable"),
-    (&["keys", "revoke", "00"], 1, "no_registry"),
+    (&["keys", "revoke", "00000000"], 1, "no_registry"),
     (&["login"], 1, "no_registry"),
     (&["logout"], 1, "no_registry"),
     (&["whoami"], 1, "no_registry"),

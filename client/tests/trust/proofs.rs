@@ -185,7 +185,10 @@ async fn a_lockfile_whose_leaf_the_log_contradicts_is_refused() {
     std::fs::write(&lock, &edited).unwrap();
     let report = machine.verify(true).await.unwrap();
     assert_eq!(report.problems[0].kind, ProblemKind::Proof);
-    assert_eq!(machine.verify(false).await.unwrap_err().code, "record_mismatch");
+    let report = machine.verify(false).await.unwrap();
+    let problem = &report.problems[0];
+    assert_eq!((problem.kind, problem.code), (ProblemKind::Proof, Some("inclusion_refused")));
+    assert!(problem.detail.as_ref().unwrap().contains("may have been edited"), "{problem:?}");
     // A project that was cloned with it, on a machine that has the skill and on one that has not.
     let toml = std::fs::read(machine.settings.project.join("skillpkg.toml")).unwrap();
     for machine in [machine.in_project("two"), Machine::new(&registry)] {

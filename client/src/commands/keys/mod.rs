@@ -72,11 +72,14 @@ Compare the id that it prints with the one that the author tells you.")]
         after_help = "Example: skillpkg keys revoke 3b6a27bcceb6a42d --reason \"laptop lost\""
     )]
     Revoke {
-        /// The key's id, or enough of its first digits
+        /// The key's id, or at least 8 of its first digits
         id: String,
         /// Why, for those who have something that it signed
         #[arg(long)]
         reason: Option<String>,
+        /// Do not ask; a whole id asks nothing either
+        #[arg(short, long)]
+        yes: bool,
     },
 }
 
@@ -89,7 +92,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         Action::Export { output } => export(context, output.as_deref()),
         Action::Trust { file } => trust(context, &file),
         Action::Distrust { id } => distrust(context, &id),
-        Action::Revoke { id, reason } => revoke(context, &id, reason.as_deref()).await,
+        Action::Revoke { id, reason, yes } => revoke(context, &id, reason.as_deref(), yes).await,
     }
 }
 
@@ -154,6 +157,13 @@ fn export(context: &Context, path: Option<&Path>) -> Result<u8, Error> {
 
 fn trust(context: &Context, file: &Path) -> Result<u8, Error> {
     let public = public_key(context, file)?;
+    if std::fs::read_to_string(file).is_ok_and(|text| text.contains("PRIVATE KEY")) {
+        context.output.warn(&format!(
+            "`{}` holds a private key, of which the public half alone is kept: whoever sent it to you \
+             has given away what they sign with, and should revoke it",
+            escape(&file.to_string_lossy())
+        ));
+    }
     let path = keys::trust(&context.settings.home, &public)?;
     context.output.talk(&format!(
         "Trusted key {}: what it signed is installed from files too. `skillpkg keys distrust {}` \
@@ -172,10 +182,35 @@ fn distrust(context: &Context, digits: &str) -> Result<u8, Error> {
     Ok(0)
 }
 
-async fn revoke(context: &Context, id: &str, reason: Option<&str>) -> Result<u8, Error> {
+/// Fewest digits that name a key which is revoked for good.
+const FEWEST_DIGITS: usize = 8;
+/// Digits of a whole id.
+const ALL_DIGITS: usize = 64;
+
+async fn revoke(context: &Context, id: &str, reason: Option<&str>, yes: bool) -> Result<u8, Error> {
+    if id.len() < FEWEST_DIGITS {
+        let message =
+            format!("`{}` is too short: a key is revoked for good, so name it by more", escape(id));
+        return Err(Error::new(Kind::Usage, "key_ambiguous", message).with_hint(format!(
+            "give at least {FEWEST_DIGITS} digits of its id; `skillpkg keys list` tells the \
+             account's keys"
+        )));
+    }
     let reason = reason.map(reason::read).transpose()?;
     let registry = account::registry_with_token(context).await?;
     let key = find(&registry, id).await?;
+    if let Some(when) = &key.revoked {
+        let message = format!("key {} was revoked already, at {}", key.id, escape(when));
+        return Err(Error::new(Kind::Failed, "key_revoked", message)
+            .with_hint("nothing is left to do: a revocation is for good"));
+    }
+    let question = format!("Revoke key {} of the account, for good?", key.id);
+    let refused = "revoking is for good, and nobody can be asked here";
+    let otherwise = "`-y` revokes it, and so does its whole id";
+    if !yes && id.len() < ALL_DIGITS && !context.output.confirm(&question, refused, otherwise)? {
+        let message = "the key was not revoked";
+        return Err(Error::new(Kind::Refused, "approval_required", message));
+    }
     registry.revoke_key(&key.id, reason).await?;
     context.output.talk(&format!("Revoked key {}: nothing it signs from now on is taken.", key.id));
     let left = registry.keys().await?.keys;
