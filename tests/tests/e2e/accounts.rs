@@ -49,7 +49,9 @@ fn a_further_key_signs_once_it_is_added_and_no_more_once_it_is_revoked() {
         ada.run(&["keys", "revoke", "", "--json"]).ended_with(2).error_code(),
         "key_ambiguous"
     );
-    ada.run(&["keys", "revoke", &id[..12]]).succeeded();
+    let asked = ada.run(&["keys", "revoke", &id[..12], "--json"]).ended_with(5);
+    assert_eq!(asked.error_code(), "approval_required");
+    ada.run(&["keys", "revoke", &id[..12], "-y"]).succeeded();
     assert_eq!(publish(&laptop, "1.2.0").ended_with(5).error_code(), "key_revoked");
     let shown = ada.run(&["keys", "list"]).succeeded().stdout;
     assert!(shown.contains("revoked 20") && shown.contains("(signs)"), "{shown}");
@@ -169,7 +171,7 @@ fn a_key_is_registered_with_its_private_half_and_what_it_was_revoked_for_is_show
     let refused = eve.run(&["publish", archive.to_str().unwrap(), "--json"]).ended_with(5);
     assert_eq!(refused.error_code(), "key_not_registered");
     let id = ada.json(&["keys"])["account"][0]["id"].as_str().unwrap().to_owned();
-    ada.run(&["keys", "revoke", &id[..16], "--reason", "laptop lost"]).succeeded();
+    ada.run(&["keys", "revoke", &id[..16], "--reason", "laptop lost", "-y"]).succeeded();
     let shown = context.machine("reader").run(&["show", "waitlist"]).succeeded().stdout;
     assert!(shown.contains("revoked 20") && shown.contains(": laptop lost"), "{shown}");
     let reader = context.machine("reader").json(&["show", "waitlist"]);
