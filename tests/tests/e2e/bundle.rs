@@ -382,6 +382,7 @@ fn bundles_newer_and_older_than_what_was_seen_are_told_apart_from_another_histor
     fs::remove_dir_all(context.registry.data()).unwrap();
     copy_all(&old, context.registry.data());
     context.registry.resume();
+    author.run(&["log", "forget", &context.registry.url(), "-y"]).succeeded();
     for version in ["1.1.0", "1.2.0", "1.3.0"] {
         context.publish(&author, "waitlist", version, "another", None);
     }
