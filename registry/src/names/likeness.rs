@@ -206,7 +206,9 @@ impl<T: AsRef<str>> FromIterator<T> for Names {
             by_letters.entry(letters(key)).or_default().push(name.clone());
         }
         // In one order, whatever that of the map.
-        by_letters.values_mut().for_each(|names| names.sort_unstable());
+        for names in by_letters.values_mut() {
+            names.sort_unstable();
+        }
         Self { by_key, by_letters }
     }
 }
