@@ -1,8 +1,8 @@
 //! The pages: what a person sees of the registry with a browser.
 //!
 //! They are rendered here and need no script to be read. Everything that comes from outside goes
-//! through [`text::Text`], which is inert in every place of a page and shows what is invisible; the
-//! prose of a skill goes through [`prose`]. A browser's credential is the cookie of a session that was
+//! through `text::Text`, which is inert in every place of a page and shows what is invisible; the
+//! prose of a skill goes through `prose`. A browser's credential is the cookie of a session that was
 //! begun with a token, and counts on these routes alone. What one may not see answers as what is not
 //! there, as everywhere.
 
