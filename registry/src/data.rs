@@ -6,6 +6,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use skillpkg_schema::diagnostic::escape;
 use url::Url;
 
 use crate::blobs::{Blobs, BlobsError};
@@ -23,6 +24,30 @@ const BLOBS: &str = "blob-store";
 const OBJECTS: &str = "the directory `objects` in it";
 /// How the database in the directory is told.
 const FILE: &str = "the database in it";
+/// What a registry has written that was served, beside its database.
+const TRACES: [&str; 7] = [
+    "log/identities.json",
+    "log/checkpoint",
+    BLOBS,
+    "objects/archives",
+    "objects/manifests",
+    "objects/blobs",
+    "objects/log",
+];
+/// All that lies in a data directory.
+const OWN: [&str; 11] = [
+    DATABASE,
+    "registry.db-wal",
+    "registry.db-shm",
+    "registry.db-journal",
+    SERVER,
+    BLOBS,
+    "objects",
+    "log",
+    "tmp",
+    "serve.lock",
+    "migrate.lock",
+];
 
 /// Why a data directory is not used.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +55,31 @@ pub enum DataError {
     /// There is none.
     #[error("`{}` holds no registry; is this the directory that is meant? `serve` makes a registry in it", .0.display())]
     Missing(PathBuf),
+    /// A registry was there, and its database is gone.
+    #[error(
+        "`{}` holds a registry's `{trace}`, and {database} is missing: restore it from a backup that \
+         is at least as new as `log/checkpoint`, or give the `--database` that the registry had; \
+         nothing was made", .path.display()
+    )]
+    Lost {
+        /// The directory.
+        path: PathBuf,
+        /// What is left of the registry.
+        trace: &'static str,
+        /// What is missing.
+        database: String,
+    },
+    /// The directory holds something else.
+    #[error(
+        "`{}` holds no registry, and something else, such as `{entry}`; is this the directory that is \
+         meant? `serve` makes a registry in one that is absent or empty", .path.display()
+    )]
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+        /// The first of what is there.
+        entry: String,
+    },
     /// Another process serves it.
     #[error("`{}` is already served{}; stop that one first", .path.display(), by(.process.as_deref()))]
     Served {
@@ -198,6 +248,65 @@ impl Places {
             _ => Ok(Place::Server(asked)),
         }
     }
+
+    /// Whether a registry is there. Where one was whose database is gone, or where something else is,
+    /// it is refused; nothing is changed.
+    async fn holds_registry(&self, place: &Place) -> Result<bool, DataError> {
+        let root = self.root.as_path();
+        // Looked for before the database is: whoever makes a registry meanwhile makes that first.
+        let trace = TRACES.into_iter().find(|trace| root.join(trace).exists());
+        let lost = |trace, database| {
+            let path = root.to_owned();
+            DataError::Lost { path, trace, database }
+        };
+        let marker = match place {
+            Place::File(path) => path.clone(),
+            Place::Server(_) => root.join(SERVER),
+        };
+        let is_marked = match fs::metadata(marker) {
+            Ok(marker) => marker.is_file(),
+            // Somebody else's registry is not one that is missing.
+            Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
+                return Err(DataError::Io { path: root.to_owned(), source });
+            }
+            Err(_) => false,
+        };
+        match (place, trace) {
+            (Place::File(_), Some(trace)) if !is_marked => {
+                return Err(lost(trace, format!("`{DATABASE}`")));
+            }
+            (Place::Server(server), Some(trace)) if !server.holds_registry().await? => {
+                return Err(lost(trace, format!("the registry in the database `{server}`")));
+            }
+            (_, None) if !is_marked => {
+                let found = other_entry(root);
+                let found =
+                    found.map_err(|source| DataError::Io { path: root.to_owned(), source })?;
+                if let Some(entry) = found {
+                    return Err(DataError::Foreign { path: root.to_owned(), entry });
+                }
+            }
+            _ => {}
+        }
+        Ok(is_marked)
+    }
+}
+
+/// Something in a directory that no registry has put there. What the system or a home has in every
+/// directory counts for nothing: `lost+found`, and names that begin with a dot.
+fn other_entry(root: &Path) -> io::Result<Option<String>> {
+    let entries = match fs::read_dir(root) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        entries => entries?,
+    };
+    for entry in entries {
+        let name = entry?.file_name();
+        let is_usual = name == "lost+found" || name.as_encoded_bytes().starts_with(b".");
+        if !is_usual && !OWN.iter().any(|own| name == *own) {
+            return Ok(Some(escape(&name.to_string_lossy())));
+        }
+    }
+    Ok(None)
 }
 
 /// Tells neither URL in full: each may hold a password.
@@ -233,9 +342,15 @@ pub struct Data {
 }
 
 impl Data {
-    /// Opens the directory, and makes it where there is none.
+    /// Opens the directory, and makes it where there is none. One with other things in it is refused,
+    /// and so is one whose database is gone: then nothing is made.
     pub async fn open_or_create(places: impl Into<Places>) -> Result<Self, DataError> {
         let places = places.into();
+        places.holds_registry(&places.database()?).await?;
+        Self::make(places).await
+    }
+
+    async fn make(places: Places) -> Result<Self, DataError> {
         let root = places.root.as_path();
         let failed = |source| DataError::Io { path: root.to_owned(), source };
         let stores = places.stores()?;
@@ -267,25 +382,15 @@ impl Data {
     pub async fn open(places: impl Into<Places>) -> Result<Self, DataError> {
         let places = places.into();
         let place = places.database()?;
-        let marker = match &place {
-            Place::File(path) => path.clone(),
-            Place::Server(_) => places.root.join(SERVER),
-        };
-        match fs::metadata(marker) {
-            Ok(marker) if marker.is_file() => {
-                if let Place::Server(server) = &place
-                    && !server.holds_registry().await?
-                {
-                    return Err(DataError::Empty(server.to_string()));
-                }
-                Self::open_or_create(places).await
-            }
-            // Somebody else's registry is not one that is missing.
-            Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
-                Err(DataError::Io { path: places.root, source })
-            }
-            _ => Err(DataError::Missing(places.root)),
+        if !places.holds_registry(&place).await? {
+            return Err(DataError::Missing(places.root));
         }
+        if let Place::Server(server) = &place
+            && !server.holds_registry().await?
+        {
+            return Err(DataError::Empty(server.to_string()));
+        }
+        Self::make(places).await
     }
 
     /// Opens the directory, and makes it where nothing is there yet: accounts may come before the
@@ -455,7 +560,46 @@ mod tests {
         let other = directory.path().join("other");
         fs::create_dir(&other).unwrap();
         fs::write(other.join("notes.txt"), "mine").unwrap();
-        assert!(matches!(Data::open_or_start(&other).await, Err(DataError::Missing(_))));
+        for refused in [
+            Data::open_or_start(&other).await.map(|_| ()),
+            Data::open_or_create(&other).await.map(|_| ()),
+            Data::open(&other).await.map(|_| ()),
+        ] {
+            assert!(matches!(refused, Err(DataError::Foreign { .. })), "{refused:?}");
+        }
         assert_eq!(fs::read_dir(&other).unwrap().count(), 1);
+        // What every file system and every home has makes a directory no less empty.
+        fs::rename(other.join("notes.txt"), other.join(".profile")).unwrap();
+        fs::create_dir(other.join("lost+found")).unwrap();
+        assert!(Data::open_or_create(&other).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_registry_whose_database_is_gone_is_not_begun_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        Data::open_or_create(root).await.unwrap().database.close().await;
+        for trace in TRACES {
+            let path = root.join(trace);
+            fs::create_dir_all(&path).unwrap();
+            Data::open(root).await.unwrap().database.close().await;
+            fs::rename(root.join("registry.db"), root.join(".kept")).unwrap();
+            for refused in [
+                Data::open_or_start(root).await.map(|_| ()),
+                Data::open_or_create(root).await.map(|_| ()),
+                Data::open(root).await.map(|_| ()),
+            ] {
+                let refused = refused.unwrap_err();
+                assert!(matches!(refused, DataError::Lost { .. }), "{trace}: {refused}");
+                let told = refused.to_string();
+                assert!(
+                    told.contains(trace) && told.contains("`registry.db` is missing"),
+                    "{told}"
+                );
+            }
+            assert!(!root.join("registry.db").exists(), "{trace}");
+            fs::rename(root.join(".kept"), root.join("registry.db")).unwrap();
+            fs::remove_dir(&path).unwrap();
+        }
     }
 }

@@ -20,6 +20,8 @@ use crate::log::{self, Leaf};
 pub enum Kind {
     /// An account was made.
     AccountAdded,
+    /// An account was closed; the detail is the reason.
+    AccountClosed,
     /// A scope was made.
     ScopeAdded,
     /// An account joined a scope, or has another role there.
@@ -73,6 +75,7 @@ impl Kind {
     pub fn text(self) -> &'static str {
         match self {
             Self::AccountAdded => "account_added",
+            Self::AccountClosed => "account_closed",
             Self::ScopeAdded => "scope_added",
             Self::MemberAdded => "member_added",
             Self::MemberInvited => "member_invited",
@@ -107,6 +110,13 @@ pub enum Change<'a> {
     AccountAdded {
         /// Its name.
         account: &'a str,
+    },
+    /// An account was closed.
+    AccountClosed {
+        /// Its name.
+        account: &'a str,
+        /// Why, where it was said.
+        reason: Option<&'a str>,
     },
     /// A scope was made.
     ScopeAdded {
@@ -294,6 +304,7 @@ impl Change<'_> {
     pub fn kind(&self) -> Kind {
         match self {
             Self::AccountAdded { .. } => Kind::AccountAdded,
+            Self::AccountClosed { .. } => Kind::AccountClosed,
             Self::ScopeAdded { .. } => Kind::ScopeAdded,
             Self::MemberAdded { .. } => Kind::MemberAdded,
             Self::MemberInvited { .. } => Kind::MemberInvited,
@@ -323,7 +334,9 @@ impl Change<'_> {
     /// What its row is about.
     fn subject(&self) -> String {
         match self {
-            Self::AccountAdded { account } => (*account).to_owned(),
+            Self::AccountAdded { account } | Self::AccountClosed { account, .. } => {
+                (*account).to_owned()
+            }
             Self::ScopeAdded { scope, .. }
             | Self::MemberAdded { scope, .. }
             | Self::MemberInvited { scope, .. }
@@ -355,6 +368,7 @@ impl Change<'_> {
             Self::AccountAdded { .. } | Self::TokenRevoked { .. } | Self::Unyanked { .. } => {
                 String::new()
             }
+            Self::AccountClosed { reason, .. } => reason.unwrap_or_default().to_owned(),
             Self::ScopeAdded { private: true, .. } => "private".to_owned(),
             Self::ScopeAdded { private: false, .. } => "public".to_owned(),
             Self::MemberAdded { account, role, .. } | Self::MemberInvited { account, role, .. } => {
@@ -390,6 +404,7 @@ impl Change<'_> {
         let owned = |text: &str| text.to_owned();
         Some(match *self {
             Self::AccountAdded { .. }
+            | Self::AccountClosed { .. }
             | Self::TokenMinted { .. }
             | Self::TokenRevoked { .. }
             | Self::KeyProven { .. }

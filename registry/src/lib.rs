@@ -26,6 +26,7 @@ pub mod names;
 pub mod problem;
 pub mod random;
 pub mod rates;
+pub mod room;
 pub mod routes;
 pub mod search;
 pub mod server;

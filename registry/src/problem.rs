@@ -6,6 +6,7 @@ use skillpkg_schema::Diagnostic;
 use skillpkg_schema::wire::Problem;
 
 use crate::blobs::BlobsError;
+use crate::database::file_code;
 
 /// Media type of a problem document, RFC 9457.
 pub const PROBLEM_MEDIA_TYPE: &str = "application/problem+json";
@@ -265,6 +266,9 @@ impl From<sqlx::Error> for Refusal {
             // Nothing is called so: a file would have looked for it, and found nothing.
             return Self::not_found();
         }
+        if is_disk_full(&error) {
+            return Self::unavailable(DISK_FULL, ROOM_AFTER).caused_by(&error);
+        }
         if is_away(&error) {
             let detail = "the registry's database does not answer; try again";
             return Self::unavailable(detail, 2).caused_by(&error);
@@ -293,31 +297,55 @@ fn is_away(error: &sqlx::Error) -> bool {
     }
 }
 
-/// `SQLITE_BUSY` and its kin, a full disk, and a server that is out of something: all of them pass.
+/// What is told of a disk that takes nothing more: only its operator can help.
+const DISK_FULL: &str =
+    "the registry's disk is full: it takes nothing new until its operator has made room";
+/// After how many seconds it is worth asking a full disk again.
+const ROOM_AFTER: u32 = 60;
+
+/// Whether something failed since a disk of the registry's, or its database's, is full.
+pub(crate) fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
+    const FULL: i32 = 13;
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<std::io::Error>() {
+            use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+            if [StorageFull, QuotaExceeded].contains(&error.kind()) {
+                return true;
+            }
+        }
+        if let Some(error) = error.downcast_ref::<sqlx::Error>() {
+            let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+            if file_code(error) == Some(FULL) || code.as_deref() == Some("53100") {
+                return true;
+            }
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// `SQLITE_BUSY` and its kin, and a server that is out of something: all of them pass.
 fn is_busy(error: &sqlx::Error) -> bool {
     const BUSY: i32 = 5;
     const LOCKED: i32 = 6;
-    const FULL: i32 = 13;
     // Resources, what the system does; a transaction that is to be begun again, a server that only
     // reads for now, and waits that took too long.
     const PASSING: [&str; 7] = ["53", "58", "40", "25006", "25P03", "55P03", "57014"];
-    match error {
-        sqlx::Error::Database(error) => error.code().is_some_and(|code| {
-            // A server's are five characters, a file's fewer digits.
-            if code.len() == 5 {
-                return PASSING.iter().any(|passing| code.starts_with(passing));
-            }
-            let code = code.parse::<i32>().ok();
-            code.is_some_and(|code| [BUSY, LOCKED, FULL].contains(&(code & 0xff)))
-        }),
-        _ => false,
+    if let Some(code) = file_code(error) {
+        return [BUSY, LOCKED].contains(&code);
     }
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    code.is_some_and(|code| PASSING.iter().any(|passing| code.starts_with(passing)))
 }
 
 impl From<BlobsError> for Refusal {
     fn from(error: BlobsError) -> Self {
         if let BlobsError::Damaged { .. } = error {
             return Self::internal(&error);
+        }
+        if is_disk_full(&error) {
+            return Self::unavailable(DISK_FULL, ROOM_AFTER).caused_by(&error);
         }
         let detail = "the registry's storage does not answer; try again";
         Self::unavailable(detail, 5).caused_by(&error)
@@ -326,6 +354,9 @@ impl From<BlobsError> for Refusal {
 
 impl From<std::io::Error> for Refusal {
     fn from(error: std::io::Error) -> Self {
+        if is_disk_full(&error) {
+            return Self::unavailable(DISK_FULL, ROOM_AFTER).caused_by(&error);
+        }
         Self::unavailable("the registry's disk does not answer; try again", 5).caused_by(&error)
     }
 }
@@ -361,6 +392,22 @@ mod tests {
         let codes: Vec<(&str, &str)> =
             codes.iter().map(|(code, status)| (*code, status.as_str())).collect();
         assert_eq!(rows, codes);
+    }
+
+    #[test]
+    fn a_full_disk_is_told_as_such_wherever_it_was_met() {
+        let full = || std::io::Error::from(std::io::ErrorKind::StorageFull);
+        let generic = object_store::Error::Generic { store: "files", source: Box::new(full()) };
+        for refused in [
+            Refusal::from(full()),
+            Refusal::from(BlobsError::Received(full())),
+            Refusal::from(BlobsError::Files(generic)),
+        ] {
+            let told = refused.problem();
+            assert!(told.status == 503 && told.detail.contains("disk is full"), "{told:?}");
+        }
+        let other = Refusal::from(std::io::Error::other("it hangs")).problem();
+        assert!(other.detail.contains("does not answer"), "{other:?}");
     }
 
     #[test]

@@ -24,6 +24,7 @@ use crate::names::judgement::Confusable;
 use crate::names::popular::Popular;
 use crate::problem::{Answer, Refusal};
 use crate::rates::{self, Rates};
+use crate::room::Room;
 use crate::skills::publish::{Pace, Step};
 use crate::web::Web;
 
@@ -131,6 +132,8 @@ pub struct Inner {
     pub contents: Contents,
     /// Archives handed out, of which the database does not know yet.
     pub downloads: Downloads,
+    /// What is known of the room on its disk.
+    pub room: Room,
     /// What it counts of itself.
     pub metrics: Arc<Metrics>,
     /// Requests counted.
@@ -211,6 +214,7 @@ impl Registry {
             documents,
             contents: Contents::new(database.clone(), data.blobs.clone(), metrics.contents.clone()),
             downloads: Downloads::default(),
+            room: Room::default(),
             metrics,
             rates: Rates::new(options.rates.clone()),
             popular,

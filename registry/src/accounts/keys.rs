@@ -4,10 +4,12 @@ use skillpkg_schema::signature::{Envelope, KeyId, PublicKey};
 use skillpkg_schema::wire::Key;
 use sqlx::any::AnyExecutor;
 
-use super::Actor;
+use super::closing::is_closed;
+use super::{AccountError, Actor};
 use crate::clock;
-use crate::database::{Truth, Write};
+use crate::database::{Database, Truth, Write};
 use crate::events::{self, Change};
+use crate::problem::{Answer, Code, Refusal};
 
 /// A key's id, the public key, when it was registered, whether it is proven, whether it is held here,
 /// when it was revoked, why.
@@ -37,6 +39,13 @@ pub async fn of_account(
         .collect()
 }
 
+/// The keys of one account, for an operator.
+pub async fn list_of(database: &Database, account: &str) -> Result<Vec<Key>, AccountError> {
+    let found = super::find(database.readers(), account).await?;
+    let found = found.ok_or_else(|| AccountError::UnknownAccount(account.to_owned()))?;
+    Ok(of_account(database.readers(), found.id).await?)
+}
+
 /// A key that an account has shown that it holds, and the envelope that shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProvenKey {
@@ -59,6 +68,22 @@ pub enum Added {
     Registered,
     /// Another account has shown that it holds it, or has revoked it: it stays that account's.
     Taken,
+    /// The account is closed: a request that came before may have been let in.
+    Closed,
+}
+
+impl Added {
+    /// Refuses where it is not registered.
+    pub fn or_refused(self, key: &KeyId) -> Answer<()> {
+        match self {
+            Self::Registered => Ok(()),
+            Self::Taken => {
+                let detail = format!("the key {key} is registered by another account");
+                Err(Refusal::new(Code::KeyTaken, detail))
+            }
+            Self::Closed => Err(Refusal::unauthorized("the account is closed, for good")),
+        }
+    }
 }
 
 /// Registers a key that the account does not have.
@@ -71,6 +96,9 @@ pub async fn add(
     holder: Actor<'_>,
     proven: &ProvenKey,
 ) -> Result<Added, sqlx::Error> {
+    if is_closed(write, holder.id).await? {
+        return Ok(Added::Closed);
+    }
     let id = proven.key.id();
     let text = id.to_string();
     let present: Option<(i64, String, String, Truth, Option<String>)> = sqlx::query_as(
@@ -172,9 +200,11 @@ pub async fn prove(
     Ok(true)
 }
 
-/// Revokes a key of the account, for good; whether it had this one unrevoked.
+/// Revokes a key of the account, for good; whether it had this one unrevoked. `actor` is [`None`] for an
+/// operator.
 pub async fn revoke(
     write: &mut Write,
+    actor: Option<i64>,
     holder: Actor<'_>,
     key: &KeyId,
     reason: Option<&str>,
@@ -193,6 +223,6 @@ pub async fn revoke(
         return Ok(false);
     }
     let revoked = Change::KeyRevoked { key, holder, reason };
-    events::record(write, Some(holder.id), revoked).await?;
+    events::record(write, actor, revoked).await?;
     Ok(true)
 }

@@ -1,5 +1,6 @@
 //! Accounts, and what is theirs: tokens, keys, scopes.
 
+pub mod closing;
 pub mod keys;
 pub mod members;
 pub mod proof;
@@ -10,6 +11,7 @@ use serde::Serialize;
 use skillpkg_schema::SkillName;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::name::NameError;
+use skillpkg_schema::signature::KeyId;
 use sqlx::any::AnyExecutor;
 
 use crate::clock;
@@ -47,6 +49,22 @@ pub enum AccountError {
     /// There is no account of this name.
     #[error("there is no account `{}`; `user list` shows those there are", escape(.0))]
     UnknownAccount(String),
+    /// The account is closed.
+    #[error("the account `{0}` is closed, for good")]
+    Closed(String),
+    /// The account has no such key that is not revoked.
+    #[error(
+        "`{account}` has no key {key} that is not revoked; `user keys {account}` shows those there are"
+    )]
+    UnknownKey {
+        /// The account.
+        account: String,
+        /// The key.
+        key: KeyId,
+    },
+    /// A reason that is none.
+    #[error("{0}")]
+    Reason(String),
     /// There is no scope of this name.
     #[error("there is no scope `{}`; `scope list` shows those there are", escape(.0))]
     UnknownScope(String),
@@ -96,6 +114,15 @@ pub struct Account {
     pub name: String,
     /// When it was made, RFC 3339 in UTC.
     pub created: String,
+    /// When it was closed, RFC 3339 in UTC, where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed: Option<String>,
+}
+
+type Row = (i64, String, String, Option<String>);
+
+fn account((id, name, created, closed): Row) -> Account {
+    Account { id, name, created, closed }
 }
 
 /// The account of this name.
@@ -103,25 +130,34 @@ pub async fn find(
     executor: impl AnyExecutor<'_>,
     name: &str,
 ) -> Result<Option<Account>, sqlx::Error> {
-    let row: Option<(i64, String, String)> =
-        sqlx::query_as("SELECT id, name, created FROM accounts WHERE name = $1")
+    let row: Option<Row> =
+        sqlx::query_as("SELECT id, name, created, closed FROM accounts WHERE name = $1")
             .bind(name)
             .fetch_optional(executor)
             .await?;
-    Ok(row.map(|(id, name, created)| Account { id, name, created }))
+    Ok(row.map(account))
 }
 
 async fn known(write: &mut Write, name: &str) -> Result<Account, AccountError> {
     find(&mut **write, name).await?.ok_or_else(|| AccountError::UnknownAccount(name.to_owned()))
 }
 
+/// An account that is to be given something.
+async fn receiver(write: &mut Write, name: &str) -> Result<Account, AccountError> {
+    let account = known(write, name).await?;
+    if account.closed.is_some() {
+        return Err(AccountError::Closed(account.name));
+    }
+    Ok(account)
+}
+
 /// Every account, by name.
 pub async fn list(database: &Database) -> Result<Vec<Account>, sqlx::Error> {
-    let rows: Vec<(i64, String, String)> =
-        sqlx::query_as("SELECT id, name, created FROM accounts ORDER BY name")
+    let rows: Vec<Row> =
+        sqlx::query_as("SELECT id, name, created, closed FROM accounts ORDER BY name")
             .fetch_all(database.readers())
             .await?;
-    Ok(rows.into_iter().map(|(id, name, created)| Account { id, name, created }).collect())
+    Ok(rows.into_iter().map(account).collect())
 }
 
 /// Makes an account, and its first token, which allows everything that the account may do.

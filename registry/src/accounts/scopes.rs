@@ -8,7 +8,7 @@ use skillpkg_schema::name::NameError;
 use skillpkg_schema::{QualifiedName, Scope};
 use sqlx::any::AnyExecutor;
 
-use super::{Account, AccountError, known};
+use super::{Account, AccountError, known, receiver};
 use crate::clock;
 use crate::database::{Database, Truth, Write};
 use crate::events::{self, Change};
@@ -144,7 +144,7 @@ pub async fn add(
 ) -> Result<(), AccountError> {
     let name: Scope = name.parse()?;
     let mut write = database.write().await?;
-    let owner = known(&mut write, owner).await?;
+    let owner = receiver(&mut write, owner).await?;
     let existing: Option<String> =
         sqlx::query_scalar("SELECT name FROM scopes WHERE collision_key = $1")
             .bind(name.collision_key())
@@ -178,7 +178,7 @@ pub async fn add_member(
 ) -> Result<(), AccountError> {
     let mut write = database.write().await?;
     let (id, scope) = known_scope(&mut write, scope).await?;
-    let account = known(&mut write, account).await?;
+    let account = receiver(&mut write, account).await?;
     if role != Role::Owner {
         another_owner(&mut write, (id, &scope), &account).await?;
     }

@@ -30,6 +30,9 @@ pub struct Minting<'a> {
 /// Why a token is not made.
 #[derive(Debug, thiserror::Error)]
 pub enum MintError {
+    /// The account is closed: a request that came before may have been let in.
+    #[error("the account `{0}` is closed, for good")]
+    Closed(String),
     /// No randomness.
     #[error(transparent)]
     NoRandomness(#[from] random::NoRandomness),
@@ -41,6 +44,7 @@ pub enum MintError {
 impl From<MintError> for AccountError {
     fn from(error: MintError) -> Self {
         match error {
+            MintError::Closed(account) => Self::Closed(account),
             MintError::NoRandomness(error) => error.into(),
             MintError::Database(error) => error.into(),
         }
@@ -50,6 +54,7 @@ impl From<MintError> for AccountError {
 impl From<MintError> for crate::problem::Refusal {
     fn from(error: MintError) -> Self {
         match error {
+            MintError::Closed(_) => Self::unauthorized(error.to_string()),
             MintError::NoRandomness(error) => error.into(),
             MintError::Database(error) => error.into(),
         }
@@ -84,6 +89,14 @@ pub async fn mint(
     actor: Option<i64>,
     minting: &Minting<'_>,
 ) -> Result<MintedToken, MintError> {
+    let closed: Option<String> =
+        sqlx::query_scalar("SELECT name FROM accounts WHERE id = $1 AND closed IS NOT NULL")
+            .bind(account)
+            .fetch_optional(&mut **write)
+            .await?;
+    if let Some(name) = closed {
+        return Err(MintError::Closed(name));
+    }
     let secret = format!("{PREFIX}{}", random::hex::<32>()?);
     let token = Token {
         id: random::hex::<8>()?,

@@ -1,24 +1,29 @@
 //! `log`.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use skillpkg_registry::data::{Data, Places};
 use skillpkg_registry::log::audit::{self, Files};
-use skillpkg_registry::log::rotation::{self, Asked, Next};
+use skillpkg_registry::log::rotation::{self, Asked, Next, Offered};
 use skillpkg_schema::log::IdentityChain;
-use skillpkg_schema::signature::{Envelope, PublicKey, SigningKey};
+use skillpkg_schema::signature::{PublicKey, SigningKey};
 
 use super::directory::Elsewhere;
 use super::{Directory, Failure, Format, output};
+
+/// Most bytes of a file with a key or an identity.
+const MAX_BYTES: u64 = 1024 * 1024;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Log {
     /// Show who the log is; with --next, print the identity that waits for signatures
     #[command(after_help = "Example:\n  skillpkg-registry log identity --data /var/lib/skillpkg")]
     Identity {
-        /// The envelope of the identity that waits for signatures, as `log sign` takes it
+        /// The identity that waits for signatures, as `log sign` takes it
         #[arg(long)]
         next: bool,
         #[command(flatten)]
@@ -36,7 +41,7 @@ pub(super) enum Log {
         after_help = "Example:\n  skillpkg-registry log sign next.json --key rotation.pem > signed.json"
     )]
     Sign {
-        /// The envelope, as `log identity --next` prints it
+        /// The identity, as `log rotate` and `log identity --next` print it
         file: PathBuf,
         /// The private key, PKCS#8 PEM
         #[arg(long, value_name = "FILE")]
@@ -47,7 +52,7 @@ pub(super) enum Log {
         after_help = "Example:\n  skillpkg-registry log adopt signed.json --data /var/lib/skillpkg"
     )]
     Adopt {
-        /// The signed envelope
+        /// The signed identity
         file: PathBuf,
         #[command(flatten)]
         directory: Directory,
@@ -111,23 +116,23 @@ impl Log {
             Self::Identity { next, directory, format } => {
                 let data = Data::open(directory.places()).await?;
                 if *next {
-                    let Some(envelope) = rotation::next(&data.log())? else {
+                    let Some(offered) = rotation::next(&data.log())? else {
                         output::tell("no identity waits for signatures; `log rotate` makes one");
                         return Ok(ExitCode::from(1));
                     };
-                    output::json(&envelope)?;
+                    output::json(&offered)?;
                 } else {
                     show(&rotation::chain(&data.log())?, format)?;
                 }
             }
             Self::Rotate(rotate) => rotate.run().await?,
             Self::Sign { file, key } => {
-                let envelope = rotation::sign(read_envelope(file)?, &read_private(key)?)?;
-                output::json(&envelope)?;
+                let signed = rotation::sign(read_offered(file)?, &read_private(key)?)?;
+                output::json(&signed)?;
             }
             Self::Adopt { file, directory, format } => {
                 let data = Data::open(directory.places()).await?;
-                let chain = rotation::adopt(&data.log(), &read_envelope(file)?)?;
+                let chain = rotation::adopt(&data.log(), &read_offered(file)?.envelope)?;
                 show(&chain, format)?;
             }
             Self::Verify { data, elsewhere, files, format } => {
@@ -145,7 +150,7 @@ impl Rotate {
         let mut asked =
             Asked { threshold: self.threshold, replace: self.replace, ..Asked::default() };
         for path in &self.new_rotation_key {
-            let pem = read(path)?;
+            let pem = read_pem(path)?;
             if let Ok(private) = SigningKey::from_pem(&pem) {
                 asked.rotation.push(private.public());
                 asked.signers.push(private);
@@ -159,12 +164,19 @@ impl Rotate {
             asked.signers.push(read_private(path)?);
         }
         match rotation::rotate(&data.log(), &asked)? {
-            Next::Adopted(chain) => show(&chain, &self.format),
-            Next::Unsigned(envelope, reason) => {
+            Next::Adopted(chain) => {
+                let number = chain.latest().map_or(0, |latest| latest.number);
+                output::tell(&format!(
+                    "identity {number} is adopted: the private keys that are here were enough, and \
+                     nothing is left to sign"
+                ));
+                show(&chain, &self.format)
+            }
+            Next::Unsigned(offered, reason) => {
                 output::tell(&format!(
                     "{reason}; sign what is printed with `log sign`, and hand it to `log adopt`"
                 ));
-                output::json(&envelope)
+                output::json(&offered)
             }
         }
     }
@@ -194,9 +206,15 @@ fn show(chain: &IdentityChain, format: &Format) -> Result<(), Failure> {
     output::line(&format!("threshold\t{}", latest.rotation.threshold))
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path)
-        .map_err(|source| Failure::Io { doing: format!("reading `{}`", path.display()), source })
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let failed = |source| Failure::Io { doing: format!("reading `{}`", path.display()), source };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(unreadable(path, &"it is longer than any key or identity"));
+    }
+    Ok(bytes)
 }
 
 fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
@@ -204,12 +222,17 @@ fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> Failure {
     Failure::Io { doing: format!("reading `{}`", path.display()), source }
 }
 
-fn read_private(path: &Path) -> Result<SigningKey, Failure> {
-    SigningKey::from_pem(&read(path)?).map_err(|error| unreadable(path, &error))
+fn read_pem(path: &Path) -> Result<String, Failure> {
+    let text = String::from_utf8(read(path)?);
+    text.map_err(|_| unreadable(path, &"it is no text, and a key in PEM is one"))
 }
 
-fn read_envelope(path: &Path) -> Result<Envelope, Failure> {
-    Ok(rotation::parse(path, read(path)?.as_bytes())?)
+fn read_private(path: &Path) -> Result<SigningKey, Failure> {
+    SigningKey::from_pem(&read_pem(path)?).map_err(|error| unreadable(path, &error))
+}
+
+fn read_offered(path: &Path) -> Result<Offered, Failure> {
+    Ok(rotation::parse(path, &read(path)?)?)
 }
 
 async fn verify(

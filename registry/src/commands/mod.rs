@@ -27,7 +27,13 @@ use skillpkg_registry::upkeep::UpkeepError;
 
 /// Serves skills, and manages who may publish them.
 #[derive(Debug, Parser)]
-#[command(name = "skillpkg-registry", version, about, max_term_width = 100)]
+#[command(
+    name = "skillpkg-registry",
+    version,
+    about,
+    max_term_width = 100,
+    after_help = "Example:\n  skillpkg-registry serve --data /var/lib/skillpkg"
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -38,22 +44,40 @@ enum Command {
     /// Serve a registry until SIGTERM or SIGINT
     Serve(Box<serve::Serve>),
     /// Accounts
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  skillpkg-registry user add ana --data /var/lib/skillpkg"
+    )]
     User(user::User),
     /// Scopes and their members
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  skillpkg-registry scope add acme --owner ana --private --data /var/lib/skillpkg"
+    )]
     Scope(scope::Scope),
     /// Names: those that read like others, deleting them, giving them to others
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  skillpkg-registry name list --held --data /var/lib/skillpkg"
+    )]
     Name(name::Name),
     /// Advisories: what is known to be wrong with versions
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  skillpkg-registry advisory list --data /var/lib/skillpkg"
+    )]
     Advisory(advisory::Advisory),
     /// The transparency log: who it is, its next keys, and what is wrong with it
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  skillpkg-registry log identity --data /var/lib/skillpkg"
+    )]
     Log(log::Log),
     /// Tokens of any account
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  skillpkg-registry token list ana --data /var/lib/skillpkg"
+    )]
     Token(token::Token),
     /// Compare every row with the bytes that it names
     Verify(verify::Verify),
@@ -142,7 +166,10 @@ impl Failure {
             | Self::Log(LogError::Lease(LeaseError::Held { .. }) | LogError::Overtaken(_)) => {
                 "already_served"
             }
-            Self::Data(DataError::Missing(_) | DataError::Empty(_)) => "no_registry",
+            Self::Data(DataError::Missing(_) | DataError::Empty(_) | DataError::Foreign { .. }) => {
+                "no_registry"
+            }
+            Self::Data(DataError::Lost { .. }) => "database_lost",
             Self::Data(DataError::Elsewhere { .. }) => "other_database",
             Self::Data(DataError::Stored { .. }) => "other_blobs",
             Self::Data(_) => "data_unusable",
@@ -152,6 +179,9 @@ impl Failure {
             Self::Account(AccountError::Taken { .. }) => "name_taken",
             Self::Account(AccountError::UnknownAccount(_))
             | Self::Name(ChangeError::UnknownAccount(_)) => "unknown_account",
+            Self::Account(AccountError::Closed(_)) => "account_closed",
+            Self::Account(AccountError::UnknownKey { .. }) => "unknown_key",
+            Self::Account(AccountError::Reason(_)) => "refused",
             Self::Account(AccountError::UnknownScope(_)) => "unknown_scope",
             Self::Account(AccountError::UnknownToken(_)) => "unknown_token",
             Self::Account(AccountError::NotAMember { .. }) => "not_a_member",

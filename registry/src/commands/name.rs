@@ -29,7 +29,8 @@ pub(super) enum Name {
         #[command(flatten)]
         format: Format,
     },
-    /// Let the account that asked for a name have it; a flagged one is listed no more as such
+    /// Let the account that asked for a name have it, and take back that it is refused; a flagged one is
+    /// listed no more as such
     #[command(
         after_help = "Example:\n  skillpkg-registry name release lodash-cli --data /var/lib/skillpkg"
     )]
@@ -136,7 +137,12 @@ impl Name {
                 if format.json {
                     output::json(&serde_json::json!({"name": name, "released_to": user}))?;
                 } else {
-                    output::tell(&format!("`{user}` may publish `{name}`"));
+                    output::tell(&match user {
+                        Some(user) => format!("`{user}` may publish `{name}`"),
+                        None => format!(
+                            "`{name}` is refused no more: whoever publishes it first has it"
+                        ),
+                    });
                 }
             }
             Self::Refuse { name, directory, format } => {

@@ -12,7 +12,8 @@ use super::Failure;
 /// Logs to stderr what `RUST_LOG` asks for, else what an operator must know.
 pub(super) fn start_log() {
     let filter = EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| EnvFilter::new("warn,skillpkg_registry=info"));
+        // What a pool of connections has to tell is told by whoever asked it for one.
+        .unwrap_or_else(|_| EnvFilter::new("warn,skillpkg_registry=info,sqlx_core::pool=off"));
     // What the driver says of a file of passwords repeats the line that it cannot read.
     let filter = match "sqlx_postgres::options::pgpass=off".parse() {
         Ok(silent) => filter.add_directive(silent),

@@ -38,7 +38,10 @@ pub(super) enum Scope {
         format: Format,
     },
     /// Add and remove members
-    #[command(subcommand)]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  skillpkg-registry scope member add acme ben --role reader --data /var/lib/skillpkg"
+    )]
     Member(Member),
 }
 

@@ -9,9 +9,14 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use sqlx::any::{AnyConnectOptions, AnyPoolOptions};
-use sqlx::{AnyPool, Executor as _};
+use sqlx::{AnyPool, ConnectOptions as _, Connection as _, Executor as _};
 
 use super::{DatabaseError, READERS, Write, schema};
+
+/// `SQLITE_BUSY`.
+const BUSY: i32 = 5;
+/// `SQLITE_LOCKED`.
+const LOCKED: i32 = 6;
 
 /// The connections of one process.
 pub(super) struct Opened {
@@ -28,6 +33,9 @@ pub(super) async fn open(path: &Path) -> Result<Opened, DatabaseError> {
         as_text(path).map_err(|source| DatabaseError::Path { place: place.clone(), source })?;
     let path = path.as_path();
     let failed = |source| DatabaseError::Open { place: place.clone(), source };
+    if std::fs::metadata(path).is_ok_and(|file| file.len() > 0) {
+        examine(path, &place).await?;
+    }
     // A statement waits five seconds for another process's write, and foreign keys hold: the
     // driver's own choice.
     let pool = |most: u32, patience: u64| {
@@ -51,6 +59,30 @@ pub(super) async fn open(path: &Path) -> Result<Opened, DatabaseError> {
         .await
         .map_err(failed)?;
     Ok(Opened { writer, readers, directory })
+}
+
+/// Reads what tables there are, of a file that is there: a pool goes on trying for half a minute where
+/// it is no database, and then says nothing of that.
+async fn examine(path: &Path, place: &str) -> Result<(), DatabaseError> {
+    let failed = |source| DatabaseError::Open { place: place.to_owned(), source };
+    let asked = async {
+        let mut connection = options(path, "rw")?.connect().await?;
+        let tables: Result<i64, _> = sqlx::query_scalar("SELECT count(*) FROM sqlite_schema")
+            .fetch_one(&mut connection)
+            .await;
+        let _ = connection.close().await;
+        tables
+    };
+    match asked.await {
+        Err(error) if super::is_damaged(&error) => {
+            let reason = super::server::reason(&error).into_owned();
+            Err(DatabaseError::Damaged { place: place.to_owned(), reason })
+        }
+        // Another process holds it for now, and the pools wait for that.
+        Err(error) if [Some(BUSY), Some(LOCKED)].contains(&super::file_code(&error)) => Ok(()),
+        Err(error) => Err(failed(error)),
+        Ok(_) => Ok(()),
+    }
 }
 
 /// The path as a text, which the driver takes alone. Where it is none, the way leads over a descriptor
@@ -101,7 +133,7 @@ fn options(path: &Path, mode: &str) -> Result<AnyConnectOptions, sqlx::Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Database, Place};
+    use super::super::{Database, DatabaseError, Place};
 
     #[tokio::test]
     async fn commits_are_synchronous_and_foreign_keys_hold() {
@@ -146,6 +178,32 @@ mod tests {
             assert!(write.commit().await.is_err());
         }
         database.write().await.unwrap().commit().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_no_database_or_a_damaged_one_is_told_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("registry.db");
+        let place = Place::File(path.clone());
+        Database::open(&place).await.unwrap().close().await;
+        let whole = std::fs::read(&path).unwrap();
+        let mut torn = whole.clone();
+        torn[100..].fill(0x5a);
+        for bytes in [&b"garbage\n"[..], &[0x5a; 8192], &torn] {
+            std::fs::write(&path, bytes).unwrap();
+            let start = std::time::Instant::now();
+            let refused = Database::open(&place).await.unwrap_err();
+            assert!(matches!(refused, DatabaseError::Damaged { .. }), "{refused}");
+            let told = refused.to_string();
+            assert!(
+                told.contains("registry.db") && told.contains("restore it from a backup"),
+                "{told}"
+            );
+            assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+            assert_eq!(std::fs::read(&path).unwrap(), bytes);
+        }
+        std::fs::write(&path, whole).unwrap();
+        Database::open(&place).await.unwrap();
     }
 
     #[tokio::test]

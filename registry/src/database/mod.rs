@@ -47,6 +47,16 @@ pub enum DatabaseError {
         /// Why.
         source: MigrateError,
     },
+    /// A file that is no database, or no longer a whole one.
+    #[error(
+        "`{place}` is damaged ({reason}): restore it from a backup that is at least as new as `log/checkpoint` beside it"
+    )]
+    Damaged {
+        /// The file.
+        place: String,
+        /// What the engine says of it.
+        reason: String,
+    },
     /// Not opened.
     #[error("`{place}` could not be opened: {}{}", server::reason(source), server::advice(source))]
     Open {
@@ -141,6 +151,19 @@ async fn is_outside_transactions(connection: &mut AnyConnection) -> Result<bool,
     // Answered once the rollback is done.
     connection.ping().await?;
     Ok(!connection.is_in_transaction())
+}
+
+/// Whether a file is no database, or no longer a whole one.
+fn is_damaged(error: &sqlx::Error) -> bool {
+    const CORRUPT: i32 = 11;
+    const NOT_A_DATABASE: i32 = 26;
+    file_code(error).is_some_and(|code| [CORRUPT, NOT_A_DATABASE].contains(&code))
+}
+
+/// The primary code of what `SQLite` says; a server's codes have five characters.
+pub(crate) fn file_code(error: &sqlx::Error) -> Option<i32> {
+    let code = error.as_database_error()?.code().filter(|code| code.len() < 5)?;
+    Some(code.parse::<i32>().ok()? & 0xff)
 }
 
 impl Database {

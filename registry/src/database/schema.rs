@@ -35,14 +35,19 @@ macro_rules! steps {
             (7, "words", include_str!(concat!("../../../migrations/", $engine, "/0007_words.sql"))),
             (8, "faces", include_str!(concat!("../../../migrations/", $engine, "/0008_faces.sql"))),
             (9, "pages", include_str!(concat!("../../../migrations/", $engine, "/0009_pages.sql"))),
+            (
+                10,
+                "closed",
+                include_str!(concat!("../../../migrations/", $engine, "/0010_closed.sql")),
+            ),
         ]
     };
 }
 
 /// The steps of a file.
-pub(super) const FILE: [Step; 9] = steps!("sqlite");
+pub(super) const FILE: [Step; 10] = steps!("sqlite");
 /// The steps of a server's database.
-pub(super) const SERVER: [Step; 9] = steps!("postgres");
+pub(super) const SERVER: [Step; 10] = steps!("postgres");
 
 fn migrations(steps: &[Step]) -> Vec<Migration> {
     let migration = |&(number, name, sql): &Step| {
@@ -64,6 +69,14 @@ pub(super) async fn migrate(
         Ok(()) => Ok(()),
         Err(MigrateError::VersionMissing(found)) => {
             Err(DatabaseError::Newer { place, found, known })
+        }
+        Err(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _))
+            if super::is_damaged(&error) =>
+        {
+            Err(DatabaseError::Damaged {
+                place,
+                reason: super::server::reason(&error).into_owned(),
+            })
         }
         Err(source) => Err(DatabaseError::Migrate { place, source }),
     }

@@ -46,8 +46,11 @@ pub(crate) async fn signer(registry: &Registry, credential: &Credential) -> Answ
     let proof = prove_key(&credential.account, &registry.log.origin(), &key);
     let proven = ProvenKey { key: key.public(), proof };
     let mut write = registry.data.database.write().await?;
-    if keys::add(&mut write, credential.actor(), &proven).await? == Added::Taken {
-        return Err(Refusal::internal(&format!("the held key {id} is another account's")));
+    match keys::add(&mut write, credential.actor(), &proven).await? {
+        Added::Taken => {
+            return Err(Refusal::internal(&format!("the held key {id} is another account's")));
+        }
+        added => added.or_refused(&id)?,
     }
     keys::mark_held(&mut write, &id).await?;
     registry.log.commit(write).await?;

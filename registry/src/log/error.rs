@@ -6,7 +6,7 @@ use skillpkg_schema::log::{
     CheckpointError, EdgeError, EntriesError, HeadsError, IdentityError, NoteError, RecordError,
     TilesError,
 };
-use skillpkg_schema::signature::KeyError;
+use skillpkg_schema::signature::{KeyError, KeyId};
 
 use crate::blobs::BlobsError;
 use crate::database::LeaseError;
@@ -90,6 +90,41 @@ pub enum LogError {
         "the identity names other keys than those in `log` of the data directory: it is not the one that `log rotate` has made last"
     )]
     OtherKeys,
+    /// A file that holds no identity which waits for signatures.
+    #[error(
+        "`{}` holds no identity of a log that waits for signatures: {reason}; `log rotate` prints one \
+         where keys that are elsewhere must sign it, and `log identity --next` prints it again", .path.display()
+    )]
+    NotAnIdentity {
+        /// The file.
+        path: PathBuf,
+        /// What it holds instead.
+        reason: String,
+    },
+    /// A key whose signature would count for nothing.
+    #[error(
+        "the key {key} is not one of those that name identity {number} of the log: its signature would \
+         count for nothing. These do: {}", told(.signers)
+    )]
+    Stranger {
+        /// The key.
+        key: KeyId,
+        /// The number of the identity.
+        number: u64,
+        /// The keys that name it.
+        signers: Vec<KeyId>,
+    },
+    /// More signatures are asked for than there are keys, or none.
+    #[error(
+        "the threshold is {threshold}, and {}: name more with `--new-rotation-key`, or give a \
+         `--threshold` from 1 to the number of them", rotation_keys(*.keys)
+    )]
+    Threshold {
+        /// The signatures that are asked for.
+        threshold: u32,
+        /// The rotation keys.
+        keys: u32,
+    },
     /// A file of the log's directory.
     #[error("`{}`: {reason}", .path.display())]
     File {
@@ -156,6 +191,18 @@ pub enum LogError {
     /// A record.
     #[error(transparent)]
     Record(#[from] RecordError),
+}
+
+fn told(keys: &[KeyId]) -> String {
+    keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn rotation_keys(count: u32) -> String {
+    if count == 1 {
+        "there is 1 rotation key".to_owned()
+    } else {
+        format!("there are {count} rotation keys")
+    }
 }
 
 impl From<LogError> for Refusal {

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 use super::LogError;
 use crate::database::LeaseError;
-use crate::problem::{Answer, Refusal};
+use crate::problem::{Answer, Refusal, is_disk_full};
 
 /// How long a change waits to be covered.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) enum Hindrance {
     /// What it is written to does not take it, or this server is ending.
     Storage,
+    /// The disk is full.
+    Full,
     /// The database does not answer.
     Database,
     /// Another server has the right to write it.
@@ -31,6 +33,7 @@ impl Hindrance {
             LogError::Overtaken(_) => Self::Overtaken,
             LogError::Lease(LeaseError::Held { .. }) => Self::Held,
             LogError::Lease(LeaseError::Unreachable(_)) => Self::Database,
+            error if is_disk_full(error) => Self::Full,
             _ => Self::Storage,
         }
     }
@@ -38,6 +41,7 @@ impl Hindrance {
     fn told(self) -> &'static str {
         match self {
             Self::Storage => "the registry's log cannot be written now",
+            Self::Full => "the registry's disk is full, and its operator must make room",
             Self::Database => "the registry's database does not answer",
             Self::Held | Self::Overtaken => {
                 "another server has taken this registry over, and this one changes nothing any \

@@ -4,10 +4,11 @@
 
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use skillpkg_schema::log::{
     IdentityChain, IdentityError, LogIdentity, RotationKeys, sign_identity,
 };
-use skillpkg_schema::signature::{Envelope, PublicKey, SigningKey};
+use skillpkg_schema::signature::{Envelope, KeyId, PublicKey, SigningKey};
 
 use super::keyring::{
     IDENTITIES, Keyring, chain_of, identity_of, key_path, make_key, read_key, write_identities,
@@ -35,8 +36,19 @@ pub struct Asked {
 pub enum Next {
     /// It is adopted.
     Adopted(IdentityChain),
-    /// These bytes lack signatures, for this reason.
-    Unsigned(Envelope, IdentityError),
+    /// It lacks signatures, for this reason.
+    Unsigned(Offered, IdentityError),
+}
+
+/// An identity that lacks signatures, as it is given to those who are to sign it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Offered {
+    /// The identity, with the signatures that it has.
+    pub envelope: Envelope,
+    /// The rotation keys of the identity before, SPKI PEM: whoever signs is told where theirs is none
+    /// of them. Adopting asks the log itself.
+    pub named_by: Vec<String>,
 }
 
 /// The identities of the log in `directory`.
@@ -57,8 +69,6 @@ pub fn rotate(directory: &Path, asked: &Asked) -> Result<Next, LogError> {
     if !asked.replace && next(directory)?.is_some() {
         return Err(LogError::Waiting(number));
     }
-    let key = make_key(&key_path(directory, "key", number))?;
-    let cosigner = make_key(&key_path(directory, "cosigner", number))?;
     let keys = if asked.rotation.is_empty() {
         latest.rotation.keys.clone()
     } else {
@@ -66,6 +76,11 @@ pub fn rotate(directory: &Path, asked: &Asked) -> Result<Next, LogError> {
     };
     let most = u32::try_from(keys.len()).unwrap_or(u32::MAX);
     let threshold = asked.threshold.unwrap_or(latest.rotation.threshold.min(most));
+    if !(1..=most).contains(&threshold) {
+        return Err(LogError::Threshold { threshold, keys: most });
+    }
+    let key = make_key(&key_path(directory, "key", number))?;
+    let cosigner = make_key(&key_path(directory, "cosigner", number))?;
     let rotation = RotationKeys { keys, threshold };
     let identity = identity_of(chain.origin(), number, &key, &cosigner, rotation)?;
     let signers = signers(directory, latest, &identity, &asked.signers)?;
@@ -76,7 +91,8 @@ pub fn rotate(directory: &Path, asked: &Asked) -> Result<Next, LogError> {
             // Texts and lists of texts: nothing in it that serialisation can refuse.
             let json = serde_json::to_vec(&envelope).unwrap_or_default();
             files::write(&directory.join(NEXT), &json)?;
-            Ok(Next::Unsigned(envelope, reason))
+            let named_by = latest.rotation.keys.clone();
+            Ok(Next::Unsigned(Offered { envelope, named_by }, reason))
         }
         Err(error) => Err(error),
     }
@@ -110,24 +126,49 @@ fn signers(
 }
 
 /// The identity that waits for signatures, where one does.
-pub fn next(directory: &Path) -> Result<Option<Envelope>, LogError> {
+pub fn next(directory: &Path) -> Result<Option<Offered>, LogError> {
     let path = directory.join(NEXT);
     let Some(bytes) = files::read(&path)? else { return Ok(None) };
-    parse(&path, &bytes).map(Some)
+    let Offered { envelope, .. } = parse(&path, &bytes)?;
+    let named_by = chain(directory)?.latest().map(|latest| latest.rotation.keys.clone());
+    Ok(Some(Offered { envelope, named_by: named_by.unwrap_or_default() }))
 }
 
-/// Reads an envelope of an identity, with whichever signatures it has.
-pub fn parse(path: &Path, bytes: &[u8]) -> Result<Envelope, LogError> {
-    let envelope: Envelope = serde_json::from_slice(bytes)
-        .map_err(|error| LogError::File { path: path.to_owned(), reason: error.to_string() })?;
-    LogIdentity::from_envelope(&envelope)?;
-    Ok(envelope)
+/// Reads an identity with whichever signatures it has, as it was offered or its envelope alone.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<Offered, LogError> {
+    let none = |reason: String| LogError::NotAnIdentity { path: path.to_owned(), reason };
+    let alone = |envelope| Offered { envelope, named_by: Vec::new() };
+    let read = serde_json::from_slice::<Offered>(bytes)
+        .or_else(|_| serde_json::from_slice::<Envelope>(bytes).map(alone));
+    let offered = read.map_err(|_| {
+        let holds = |text: &[u8]| bytes.windows(text.len()).any(|window| window == text);
+        let reason = if bytes.starts_with(b"origin\t") || holds(b"\"fingerprint\"") {
+            "it tells of one that was adopted at once, and nothing is left to sign"
+        } else if holds(b"-----BEGIN") {
+            "it holds a key"
+        } else {
+            "it is something else, or cut short"
+        };
+        none(reason.to_owned())
+    })?;
+    LogIdentity::from_envelope(&offered.envelope).map_err(|error| none(error.to_string()))?;
+    Ok(offered)
 }
 
-/// Signs an identity with one more key; needs no data directory.
-pub fn sign(envelope: Envelope, key: &SigningKey) -> Result<Envelope, LogError> {
-    LogIdentity::from_envelope(&envelope)?;
-    Ok(envelope.also_signed(key))
+/// Signs an identity with one more key, of the identity before or of this one; needs no data
+/// directory.
+pub fn sign(offered: Offered, key: &SigningKey) -> Result<Offered, LogError> {
+    let identity = LogIdentity::from_envelope(&offered.envelope)?;
+    let signers: Vec<&String> = offered.named_by.iter().chain(&identity.rotation.keys).collect();
+    let public = key.public();
+    if !signers.contains(&&public.to_pem()) {
+        let keys = signers.into_iter().filter_map(|pem| PublicKey::from_pem(pem).ok());
+        let mut signers: Vec<KeyId> = keys.map(|key| key.id()).collect();
+        signers.sort_unstable();
+        signers.dedup();
+        return Err(LogError::Stranger { key: public.id(), number: identity.number, signers });
+    }
+    Ok(Offered { envelope: offered.envelope.also_signed(key), ..offered })
 }
 
 /// Makes an identity the newest, where enough have signed it and its keys are here.
@@ -205,9 +246,17 @@ mod tests {
         let again = rotate(directory.path(), &Asked::default());
         assert!(matches!(again, Err(LogError::Waiting(2))), "{again:?}");
         assert_eq!(next(directory.path()).unwrap(), Some(envelope.clone()));
+        // Whose signature would count for nothing does not sign, whether or not it is known who may.
+        let stranger = SigningKey::generate().unwrap();
+        for named_by in [envelope.named_by.clone(), Vec::new()] {
+            let refused = sign(Offered { named_by, ..envelope.clone() }, &stranger).unwrap_err();
+            let told = refused.to_string();
+            assert!(matches!(refused, LogError::Stranger { number: 2, .. }), "{told}");
+            assert!(told.contains(&offline[1].public().id().to_string()), "{told}");
+        }
         let once = sign(envelope, &offline[0]).unwrap();
-        assert!(matches!(adopt(directory.path(), &once), Err(LogError::NotYet(_))));
-        let twice = sign(once, &offline[2]).unwrap();
+        assert!(matches!(adopt(directory.path(), &once.envelope), Err(LogError::NotYet(_))));
+        let twice = sign(once, &offline[2]).unwrap().envelope;
         assert_eq!(adopt(directory.path(), &twice).unwrap().latest().unwrap().number, 2);
         assert_eq!(next(directory.path()).unwrap(), None);
         let again = adopt(directory.path(), &twice);
@@ -222,6 +271,41 @@ mod tests {
         let signers = offline[..2].to_vec();
         let asked = Asked { signers, replace: true, ..Asked::default() };
         assert!(matches!(rotate(directory.path(), &asked).unwrap(), Next::Adopted(_)));
+    }
+
+    #[test]
+    fn more_signatures_than_there_are_keys_are_refused_before_anything_is_made() {
+        let directory = started();
+        for threshold in [0, 2] {
+            let asked = Asked { threshold: Some(threshold), ..Asked::default() };
+            let refused = rotate(directory.path(), &asked).unwrap_err().to_string();
+            let told = format!("the threshold is {threshold}, and there is 1 rotation key");
+            assert!(
+                refused.contains(&told) && refused.contains("`--new-rotation-key`"),
+                "{refused}"
+            );
+        }
+        assert!(!key_path(directory.path(), "key", 2).exists());
+    }
+
+    #[test]
+    fn a_file_that_is_no_identity_is_told_by_what_it_is() {
+        let path = Path::new("next.json");
+        for (bytes, told) in [
+            (&b"origin\texample.com/log\n"[..], "nothing is left to sign"),
+            (b"{\"fingerprint\":\"5f1c\",\"number\":2}", "nothing is left to sign"),
+            (b"-----BEGIN PRIVATE KEY-----\n", "holds a key"),
+            (b"", "something else"),
+            (b"\xff\xfe", "something else"),
+            (b"[1]", "something else"),
+        ] {
+            let refused = parse(path, bytes).unwrap_err().to_string();
+            assert!(refused.contains("`next.json`") && refused.contains(told), "{refused}");
+            assert!(refused.contains("`log rotate`") && !refused.contains("column"), "{refused}");
+        }
+        let other = Envelope::sign("text/plain", b"x", &[SigningKey::generate().unwrap()]);
+        let refused = parse(path, &other.to_bytes()).unwrap_err().to_string();
+        assert!(refused.contains("`next.json`") && refused.contains("text/plain"), "{refused}");
     }
 
     #[test]

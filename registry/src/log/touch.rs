@@ -42,6 +42,7 @@ pub async fn touch(write: &mut Write, change: Change<'_>, index: i64) -> Result<
             revoked(write, &key.to_string(), holder.id, index).await
         }
         Change::AccountAdded { .. }
+        | Change::AccountClosed { .. }
         | Change::ScopeAdded { .. }
         | Change::MemberAdded { .. }
         | Change::MemberInvited { .. }

@@ -12,6 +12,8 @@ pub mod transfer;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{QualifiedName, Version};
 
+use crate::accounts::{self, Account};
+use crate::database::Write;
 use crate::problem::Refusal;
 
 /// Why an operator's change to names is not made.
@@ -64,6 +66,9 @@ pub enum ChangeError {
     /// There is no account of this name.
     #[error("there is no account `{}`; `user list` shows those there are", escape(.0))]
     UnknownAccount(String),
+    /// The account is closed.
+    #[error("the account `{0}` is closed, for good")]
+    ClosedAccount(String),
     /// A reason that is none, or a fault of the registry's own.
     #[error("{0}")]
     Refused(String),
@@ -84,10 +89,20 @@ impl ChangeError {
             Self::ManyAsked { .. } => "many_asked",
             Self::InUse(_) => "name_in_use",
             Self::UnknownAccount(_) => "unknown_account",
+            Self::ClosedAccount(_) => "account_closed",
             Self::UnknownAdvisory(_) => "unknown_advisory",
             Self::Refused(_) => "refused",
             Self::Database(_) => "database_failed",
         }
+    }
+}
+
+/// The account that an operator gives a name to.
+async fn receiver(write: &mut Write, account: &str) -> Result<Account, ChangeError> {
+    match accounts::find(&mut **write, account).await? {
+        Some(Account { closed: Some(_), name, .. }) => Err(ChangeError::ClosedAccount(name)),
+        Some(account) => Ok(account),
+        None => Err(ChangeError::UnknownAccount(account.to_owned())),
     }
 }
 

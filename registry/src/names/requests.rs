@@ -6,7 +6,6 @@ use sqlx::AnyConnection;
 
 use super::ChangeError;
 use super::likeness::Resemblance;
-use crate::accounts;
 use crate::auth::Credential;
 use crate::clock;
 use crate::database::{Database, Truth, Write};
@@ -152,15 +151,18 @@ pub async fn list(database: &Database, states: &[State]) -> Result<Vec<Listed>, 
 }
 
 /// Lets an account have a name whatever it resembles, or keep it unlisted; committed when this
-/// answers. Without `account`, the one that asked for it.
+/// answers. Without `account`, the one that asked for it; and a name that was refused is whoever's asks
+/// for it from now on.
 ///
-/// Answers with the account: nobody else is given the name by this.
+/// Answers with the account; [`None`] where a refusal was taken back, and not one account alone had
+/// asked.
 pub async fn release(
     database: &Database,
     name: &QualifiedName,
     account: Option<&str>,
-) -> Result<String, ChangeError> {
+) -> Result<Option<String>, ChangeError> {
     let mut write = database.write().await?;
+    let was_refused = is_refused(&mut write, name).await?;
     let asked: Vec<(i64, String)> = sqlx::query_as(
         "SELECT a.id, a.name FROM confusable_names c JOIN accounts a ON a.id = c.account_id
          WHERE c.name = $1 ORDER BY c.asked, a.name",
@@ -168,14 +170,14 @@ pub async fn release(
     .bind(name.to_string())
     .fetch_all(&mut *write)
     .await?;
-    let (id, account) = match account {
+    let released = match account {
         Some(account) => {
-            let found = accounts::find(&mut *write, account).await?;
-            let found = found.ok_or_else(|| ChangeError::UnknownAccount(account.to_owned()))?;
-            (found.id, found.name)
+            let found = super::receiver(&mut write, account).await?;
+            Some((found.id, found.name))
         }
         None => match asked.as_slice() {
-            [(id, account)] => (*id, account.clone()),
+            [(id, account)] => Some((*id, account.clone())),
+            _ if was_refused => None,
             [] => return Err(ChangeError::NobodyAsked(name.clone())),
             many => {
                 let accounts = many.iter().map(|(_, account)| account.clone()).collect();
@@ -183,24 +185,30 @@ pub async fn release(
             }
         },
     };
-    let now = clock::now();
-    sqlx::query(
-        "INSERT INTO confusable_names
-           (name, account_id, resembles, likeness, state, asked, decided)
-         VALUES ($1, $2, '', '', 'released', $3, $3)
-         ON CONFLICT (name, account_id) DO UPDATE SET state = 'released', decided = $3",
-    )
-    .bind(name.to_string())
-    .bind(id)
-    .bind(&now)
-    .execute(&mut *write)
-    .await?;
+    if let Some((id, _)) = &released {
+        sqlx::query(
+            "INSERT INTO confusable_names
+               (name, account_id, resembles, likeness, state, asked, decided)
+             VALUES ($1, $2, '', '', 'released', $3, $3)
+             ON CONFLICT (name, account_id) DO UPDATE SET state = 'released', decided = $3",
+        )
+        .bind(name.to_string())
+        .bind(id)
+        .bind(clock::now())
+        .execute(&mut *write)
+        .await?;
+    }
+    // Those who are given nothing are judged anew when they ask again.
+    sqlx::query("DELETE FROM confusable_names WHERE name = $1 AND state = 'refused'")
+        .bind(name.to_string())
+        .execute(&mut *write)
+        .await?;
     sqlx::query("DELETE FROM refused_names WHERE name = $1")
         .bind(name.to_string())
         .execute(&mut *write)
         .await?;
     write.commit().await?;
-    Ok(account)
+    Ok(released.map(|(_, account)| account))
 }
 
 /// Gives a name that has no version to nobody, until it is released; committed when this answers.

@@ -3,7 +3,6 @@
 use skillpkg_schema::QualifiedName;
 
 use super::ChangeError;
-use crate::accounts;
 use crate::database::Database;
 use crate::skills::{self, owners};
 
@@ -20,9 +19,7 @@ pub async fn transfer(
         return Err(ChangeError::OfScope(name.clone()));
     }
     let mut write = database.write().await?;
-    let account = accounts::find(&mut *write, account)
-        .await?
-        .ok_or_else(|| ChangeError::UnknownAccount(account.to_owned()))?;
+    let account = super::receiver(&mut write, account).await?;
     let skill = skills::find(&mut write, name).await?;
     let skill = skill.ok_or_else(|| ChangeError::UnknownName(name.clone()))?;
     owners::replace(&mut write, None, name, skill, (account.id, &account.name)).await?;

@@ -34,7 +34,7 @@ pub(super) async fn healthz() -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-/// That the database and the blob storage answer, and the log can be written.
+/// That the database and the blob storage answer, the disk has room, and the log can be written.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -52,6 +52,7 @@ pub(super) async fn readyz(State(registry): State<Registry>) -> Answer<Response>
     if one != 1 {
         return Err(Refusal::unavailable("the database does not answer", 5));
     }
+    registry.room.is_left(registry.data.temporary()).await?;
     registry.log.written()?;
     if let Some(mirror) = &registry.mirror {
         mirror.is_meant()?;

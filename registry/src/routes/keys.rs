@@ -7,7 +7,7 @@ use skillpkg_schema::signature::{KeyId, PublicKey};
 use skillpkg_schema::wire::{AddKey, Key, Keys, Problem, RevokeKey};
 
 use super::extract::{Identified, Json, OptionalJson};
-use crate::accounts::keys::{self, Added};
+use crate::accounts::keys;
 use crate::accounts::proof;
 use crate::auth::{Caller, Credential};
 use crate::problem::{Answer, Code, Refusal};
@@ -94,10 +94,7 @@ async fn register(
     let proven = proof::check(key, proof, &credential.account, &registry.log.origin())?;
     let created = own.is_none();
     if created {
-        if keys::add(&mut write, credential.actor(), &proven).await? == Added::Taken {
-            let detail = format!("the key {id} is registered by another account");
-            return Err(Refusal::new(Code::KeyTaken, detail));
-        }
+        keys::add(&mut write, credential.actor(), &proven).await?.or_refused(&id)?;
     } else {
         keys::prove(&mut write, credential.actor(), &proven).await?;
     }
@@ -137,7 +134,7 @@ pub(super) async fn revoke(
     to_the_end(async move {
         let mut write = registry.data.database.write().await?;
         let holder = caller.account()?.actor();
-        if !keys::revoke(&mut write, holder, &key, reason.as_deref()).await? {
+        if !keys::revoke(&mut write, Some(holder.id), holder, &key, reason.as_deref()).await? {
             return Err(Refusal::not_found());
         }
         // Documents that name the key say so: whoever asks from now on is told.

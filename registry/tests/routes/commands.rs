@@ -106,6 +106,69 @@ async fn only_serving_and_the_first_account_make_a_registry() {
     std::fs::create_dir(&other).unwrap();
     std::fs::write(other.join("notes.txt"), "mine").unwrap();
     assert_eq!(answered(&other, &["user", "add", "ana"], 1)["error"]["code"], "no_registry");
+    let refused = run(&other, &["serve", "--listen", "127.0.0.1:0"]);
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && told.contains("`notes.txt`"), "{told}");
+    assert_eq!(std::fs::read_dir(&other).unwrap().count(), 1);
+}
+
+/// Every command that takes a data directory, with arguments that are understood.
+const COMMANDS: [&[&str]; 9] = [
+    &["user", "list"],
+    &["user", "add", "zoe"],
+    &["scope", "list"],
+    &["token", "list", "ana"],
+    &["name", "list"],
+    &["advisory", "list"],
+    &["log", "identity"],
+    &["verify"],
+    &["gc"],
+];
+
+#[test]
+fn a_registry_whose_database_is_lost_or_damaged_is_refused_by_every_command_and_left_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    if skillpkg_tests::postgres::database_of(&data).is_some() {
+        return;
+    }
+    Serving::start(&data).kill();
+    done(&data, &["user", "add", "ana"]);
+    let database = data.join("registry.db");
+    let serve = || {
+        let refused = run(&data, &["serve", "--listen", "127.0.0.1:0"]);
+        assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+        String::from_utf8(refused.stderr).unwrap()
+    };
+    let kept = directory.path().join("kept.db");
+    std::fs::rename(&database, &kept).unwrap();
+    for arguments in COMMANDS {
+        let refused = answered(&data, arguments, 1);
+        assert_eq!(refused["error"]["code"], "database_lost", "{arguments:?}: {refused}");
+        let told = refused["error"]["message"].as_str().unwrap();
+        assert!(told.contains("`registry.db` is missing") && told.contains("restore"), "{told}");
+    }
+    let told = serve();
+    assert!(told.contains("`registry.db` is missing"), "{told}");
+    assert!(!database.exists());
+
+    for garbage in [&b"garbage\n"[..], &[0x5a; 8192]] {
+        std::fs::write(&database, garbage).unwrap();
+        for arguments in COMMANDS {
+            let start = std::time::Instant::now();
+            let refused = run(&data, arguments);
+            assert_eq!(refused.status.code(), Some(1), "{arguments:?}");
+            let told = String::from_utf8(refused.stderr).unwrap();
+            assert!(told.contains("is damaged") && told.contains("restore it"), "{told}");
+            assert_eq!(told.lines().count(), 1, "{told}");
+            assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+        }
+        let told = serve();
+        assert!(told.contains("is damaged") && !told.contains("sqlx"), "{told}");
+        assert_eq!(std::fs::read(&database).unwrap(), garbage);
+    }
+    std::fs::rename(&kept, &database).unwrap();
+    assert!(done(&data, &["user", "list"]).starts_with("ana\t"));
 }
 
 /// A new account of the registry in `data`, with a key of its own.
@@ -411,8 +474,26 @@ async fn the_largest_archives_at_once_stay_within_a_quarter_of_a_gibibyte() {
 fn every_command_has_help_with_an_example() {
     for arguments in [
         &["serve"][..],
+        &["user"],
         &["user", "add"],
         &["user", "list"],
+        &["user", "close"],
+        &["user", "keys"],
+        &["user", "revoke-key"],
+        &["scope"],
+        &["scope", "member"],
+        &["name"],
+        &["token"],
+        &["advisory"],
+        &["advisory", "add"],
+        &["advisory", "list"],
+        &["advisory", "withdraw"],
+        &["log"],
+        &["log", "identity"],
+        &["log", "rotate"],
+        &["log", "sign"],
+        &["log", "adopt"],
+        &["log", "verify"],
         &["scope", "add"],
         &["scope", "list"],
         &["scope", "member", "add"],

@@ -48,6 +48,9 @@ async fn a_name_that_waits_is_listed_released_and_refused_while_the_registry_ser
     assert_eq!(publish("waitlist-cli").await.0, 201);
     assert_eq!(answered(&data, &["name", "refuse", "lodahs"], 0)["refused"], true);
     assert_eq!(publish("lodahs").await, (409, "name_refused".to_owned()));
+    assert_eq!(answered(&data, &["name", "refuse", "lodash-x"], 0)["refused"], true);
+    let taken_back = answered(&data, &["name", "release", "lodash-x"], 0);
+    assert_eq!(taken_back["released_to"], Value::Null);
     let in_use = answered(&data, &["name", "refuse", "waitlist-cli"], 1);
     assert_eq!(in_use["error"]["code"], "name_in_use");
     let nobody = answered(&data, &["name", "release", "nothing"], 1);

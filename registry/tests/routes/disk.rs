@@ -79,7 +79,10 @@ async fn what_finds_no_room_is_refused_with_when_to_ask_again_and_leaves_nothing
         let document: Document = json(answer, StatusCode::OK).await;
         document.versions.iter().map(|one| one.version.to_string()).collect::<Vec<_>>()
     };
+    let ready = async || client().get(url("/readyz")).send().await.unwrap();
     assert_eq!(publish("1.0.0", 1_000).await.status(), StatusCode::CREATED);
+    assert_eq!(ready().await.status(), StatusCode::NO_CONTENT);
+    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
     let mut published = vec!["1.0.0".to_owned()];
     // No room at all; and so little that it ends at one step or another.
     let mut refused = 0;
@@ -94,7 +97,13 @@ async fn what_finds_no_room_is_refused_with_when_to_ask_again_and_leaves_nothing
             let is_told_when = answer.headers().contains_key("retry-after");
             let told = problem(answer, 503, "unavailable").await;
             assert!(is_told_when, "{left} KiB left: {told:?}");
+            assert!(told.detail.contains("disk is full"), "{left} KiB left: {told:?}");
             refused += 1;
+            if left == 0 {
+                // Whoever watches it hears of it.
+                let told = problem(ready().await, 503, "unavailable").await;
+                assert!(told.detail.contains("disk is full"), "{told:?}");
+            }
         }
         // What is there is served from a full disk too.
         assert_eq!(versions().await, published, "{left} KiB left");
@@ -117,5 +126,7 @@ async fn what_finds_no_room_is_refused_with_when_to_ask_again_and_leaves_nothing
     assert!(left.len() < 100, "what was received is still there");
     // With room again it goes on by itself.
     assert_eq!(publish("2.0.0", 200_000).await.status(), StatusCode::CREATED);
+    tokio::time::sleep(std::time::Duration::from_secs(4)).await;
+    assert_eq!(ready().await.status(), StatusCode::NO_CONTENT);
     serving.kill();
 }

@@ -77,6 +77,10 @@ async fn a_database_that_is_older_than_what_was_signed_is_not_served() {
         error.contains("an older copy") && error.contains("4 leaves") == error.contains("knows 4"),
         "{error}"
     );
+    let report = upkeep::verify(&data).await.unwrap();
+    let told = report.problems.iter().find(|damage| damage.subject == "log/checkpoint");
+    let told = &told.unwrap().detail;
+    assert!(told.contains("older copy") && told.contains("restore one"), "{told}");
     data.database.close().await;
 }
 

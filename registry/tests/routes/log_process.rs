@@ -1,5 +1,6 @@
 //! The log of the real binary, killed while it is written.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use skillpkg_schema::wire::PublishAnswer;
 
-use crate::commands::{Serving, answered, author};
+use crate::commands::{Serving, answered, author, run};
 use crate::support::{Author, Skill, client};
 use crate::watcher::Watcher;
 
@@ -117,25 +118,50 @@ async fn an_operator_rotates_the_log_audits_it_and_publishes_advisories() {
     std::fs::write(&next, unsigned.to_string()).unwrap();
     let refused = answered(&data, &["log", "adopt", next.to_str().unwrap()], 1);
     assert_eq!(refused["error"]["code"], "log_failed");
-    let signed = std::process::Command::new(env!("CARGO_BIN_EXE_skillpkg-registry"))
-        .args(["log", "sign"])
-        .arg(&next)
-        .arg("--key")
-        .arg(&private)
-        .output()
-        .unwrap();
+    let sign = |file: &Path, key: &Path| {
+        let mut sign = std::process::Command::new(env!("CARGO_BIN_EXE_skillpkg-registry"));
+        sign.args(["log", "sign"]).arg(file).arg("--key").arg(key).output().unwrap()
+    };
+    // A key that names nothing signs nothing, and what is no identity is not signed.
+    let stranger = directory.path().join("stranger.pem");
+    let key = skillpkg_schema::signature::SigningKey::generate().unwrap();
+    std::fs::write(&stranger, key.to_pem().unwrap()).unwrap();
+    for (file, key, told) in [
+        (&next, &stranger, "would count for nothing"),
+        (&private, &private, "holds no identity"),
+        (&next, &next, "reading"),
+    ] {
+        let refused = sign(file, key);
+        let errors = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!((refused.status.code(), refused.stdout.len()), (Some(1), 0), "{errors}");
+        assert!(errors.contains(told) && !errors.contains("column"), "{errors}");
+    }
+    let refused = answered(&data, &["log", "adopt", private.to_str().unwrap()], 1);
+    assert!(refused["error"]["message"].as_str().unwrap().contains("it holds a key"), "{refused}");
+    let signed = sign(&next, &private);
     std::fs::write(&next, &signed.stdout).unwrap();
     let adopted = answered(&data, &["log", "adopt", next.to_str().unwrap()], 0);
     assert_eq!((&adopted["number"], &adopted["fingerprint"]), (&2.into(), &first["fingerprint"]));
+    // With the private key at hand nothing is left to sign, and that is said.
+    let rotated =
+        run(&data, &["log", "rotate", "--replace", "--sign-with", private.to_str().unwrap()]);
+    let errors = String::from_utf8(rotated.stderr).unwrap();
+    assert!(rotated.status.success() && errors.contains("nothing is left to sign"), "{errors}");
+    std::fs::write(&next, &rotated.stdout).unwrap();
+    let errors = String::from_utf8(sign(&next, &private).stderr).unwrap();
+    assert!(errors.contains("nothing is left to sign"), "{errors}");
+    let many = answered(&data, &["log", "rotate", "--threshold", "2"], 1);
+    let told = many["error"]["message"].as_str().unwrap();
+    assert!(told.contains("the threshold is 2, and there is 1 rotation key"), "{told}");
     let mut watcher = Watcher::start(&serving.url).await;
     for _ in 0..60 {
         watcher.moved(&serving.url).await;
-        if watcher.chain.identities().len() == 2 {
+        if watcher.chain.identities().len() == 3 {
             break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    assert_eq!(watcher.chain.identities().len(), 2);
+    assert_eq!(watcher.chain.identities().len(), 3);
     watcher.index(&["waitlist"], None).await;
 
     // The files alone tell as much of the log as those beside a database; nothing is signed between.

@@ -10,6 +10,7 @@ mod access;
 mod archives;
 mod blobs;
 mod bucket;
+mod closing;
 mod codes;
 mod commands;
 mod commands_names;

@@ -130,7 +130,7 @@ async fn a_name_that_is_held_is_published_once_it_is_released_and_by_who_asked_a
     assert_eq!(listed(&registry, State::Held).await, held);
     let database = &registry.data().database;
     let name = "lodash-cli".parse().unwrap();
-    assert_eq!(requests::release(database, &name, None).await.unwrap(), "mal");
+    assert_eq!(requests::release(database, &name, None).await.unwrap().unwrap(), "mal");
     // Somebody who waited for it to be free is not given it.
     let eves = Skill::new("lodash-cli", "1.0.0").pack(&eve);
     problem(registry.publish(&eve, &eves).await, 409, "name_held").await;
@@ -151,10 +151,35 @@ async fn a_name_that_an_operator_refuses_is_nobodys_until_it_is_released() {
         let packed = Skill::new("lodahs", "1.0.0").pack(author);
         problem(registry.publish(author, &packed).await, 409, "name_refused").await;
     }
+    // To one account, or to whoever comes.
+    assert_eq!(requests::release(database, &name, None).await.unwrap(), None);
     assert!(requests::release(database, &name, None).await.is_err(), "nobody asked for it");
+    assert_eq!(requests::list(database, &[]).await.unwrap(), []);
+    requests::refuse(database, &name).await.unwrap();
     requests::release(database, &name, Some("mal")).await.unwrap();
     registry.published(&mal, "lodahs", "1.0.0").await;
     assert!(requests::refuse(database, &name).await.is_err(), "it is published");
+}
+
+#[tokio::test]
+async fn a_refusal_is_taken_back_for_everybody_whoever_had_asked() {
+    let registry = registry(Confusable::Hold).await;
+    popular(&registry).await;
+    let authors = [registry.author("mal").await, registry.author("eve").await];
+    let database = &registry.data().database;
+    let name = "lodahs".parse().unwrap();
+    for author in &authors {
+        let packed = Skill::new("lodahs", "1.0.0").pack(author);
+        problem(registry.publish(author, &packed).await, 409, "name_held").await;
+    }
+    requests::refuse(database, &name).await.unwrap();
+    assert_eq!(requests::release(database, &name, None).await.unwrap(), None);
+    // They are where they were before they had asked.
+    for author in &authors {
+        let packed = Skill::new("lodahs", "1.0.0").pack(author);
+        problem(registry.publish(author, &packed).await, 409, "name_held").await;
+    }
+    assert_eq!(listed(&registry, State::Held).await.len(), 2);
 }
 
 #[tokio::test]

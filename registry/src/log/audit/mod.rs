@@ -61,6 +61,7 @@ pub async fn audit(files: &Files) -> Result<Report, LogError> {
 /// has none. Works while the registry serves.
 pub async fn audit_data(data: &Data) -> Result<Report, LogError> {
     let files = Files::of(data);
+    let mut apart = String::new();
     for _ in 0..ATTEMPTS {
         let mut report = Report::default();
         let mut rows = Rows::begin(data).await?;
@@ -72,6 +73,7 @@ pub async fn audit_data(data: &Data) -> Result<Report, LogError> {
         };
         // The registry that serves has signed a newer one since the snapshot was begun.
         if !rows.are_of(checkpoint.size) {
+            apart = told_apart(checkpoint.size, rows.covered());
             drop(rows);
             tokio::time::sleep(std::time::Duration::from_millis(40)).await;
             continue;
@@ -88,9 +90,20 @@ pub async fn audit_data(data: &Data) -> Result<Report, LogError> {
         return Ok(report);
     }
     let mut report = Report::default();
-    let detail = "covers another number of leaves than the database says";
-    report.damage(DamageKind::Row, "log/checkpoint", detail);
+    report.damage(DamageKind::Row, "log/checkpoint", apart);
     Ok(report)
+}
+
+/// What is told of a checkpoint and a database of two states, and what to do.
+fn told_apart(signed: u64, covered: u64) -> String {
+    let way_out = if signed > covered {
+        "the database is an older copy; restore one that is at least as new, such as the one that was \
+         backed up with `log`"
+    } else {
+        "the directory `log` is an older copy; restore the one that was backed up with the database, \
+         or start the registry, which signs a newer checkpoint"
+    };
+    format!("covers {signed} leaves, and the database knows {covered}: {way_out}")
 }
 
 /// The identities and the checkpoint that they sign.

@@ -9,7 +9,7 @@ use sqlx::AnyConnection;
 
 use super::verify::Verified;
 use super::{Step, may_publish, rows, store};
-use crate::accounts::keys::{self, Added};
+use crate::accounts::keys;
 use crate::auth::{Caller, Credential};
 use crate::clock;
 use crate::database::{Truth, Write};
@@ -207,13 +207,8 @@ async fn check_keys(
     let is_first = verified.first && present.iter().all(|key| key.held);
     if let Some(proven) = verified.proven.as_ref().filter(|_| is_first) {
         let id = proven.key.id();
-        return match keys::add(write, holder, proven).await? {
-            Added::Registered => Ok(Some(id)),
-            Added::Taken => {
-                let detail = format!("the key {id} is registered by another account");
-                Err(Refusal::new(Code::KeyTaken, detail))
-            }
-        };
+        keys::add(write, holder, proven).await?.or_refused(&id)?;
+        return Ok(Some(id));
     }
     let counts = |id: &KeyId| present.iter().any(|key| key.id == *id && key.revoked.is_none());
     if !verified.key_ids.iter().all(counts) {
