@@ -8,11 +8,19 @@ use crate::web::link;
 /// Longest address that is a link.
 const LONGEST: usize = 2_048;
 
+/// Longest path of an address of which the host alone is told.
+const LONGEST_PATH: usize = 60;
+
 /// Where a link leads.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Destination {
     /// To a file of the skill.
-    File(String),
+    File {
+        /// Its page.
+        page: String,
+        /// What is told.
+        told: String,
+    },
     /// To a host elsewhere, which is told beside it.
     Elsewhere {
         /// The address, as a browser writes it.
@@ -37,12 +45,19 @@ pub(super) fn of(address: &str, manifest: &Manifest) -> Destination {
     let decoded = decoded(path);
     if let Some(file) = manifest.file(&decoded) {
         let page = link::file(&manifest.name, &manifest.version, file.path.as_str());
-        return Destination::File(page);
+        let is_plain = path.len() == address.trim_start_matches("./").len();
+        let told = if is_plain { String::new() } else { address.to_owned() };
+        return Destination::File { page, told };
     }
     let Ok(url) = Url::parse(address) else { return Destination::Nowhere };
     let told = match url.scheme() {
+        // An address can say more than where it leads: then all of it is told.
         "http" | "https" if url.username().is_empty() && url.password().is_none() => {
-            url.host_str().unwrap_or_default().to_owned()
+            let is_plain = url.query().is_none()
+                && url.fragment().is_none()
+                && url.path().len() <= LONGEST_PATH;
+            let host = url.host_str().unwrap_or_default();
+            if is_plain { host.to_owned() } else { address.to_owned() }
         }
         "mailto" => url.path().to_owned(),
         _ => return Destination::Nowhere,

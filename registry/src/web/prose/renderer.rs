@@ -1,6 +1,7 @@
 //! Markdown to HTML of a closed set of elements, within a bound.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use skillpkg_schema::Manifest;
@@ -24,42 +25,73 @@ pub(super) struct Rendered {
 pub(super) fn render(source: &str, manifest: &Manifest, most: usize, sight: usize) -> Rendered {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let parser = Parser::new_ext(source, options);
-    let mut out_of_sight: Vec<(usize, String)> = parser
-        .reference_definitions()
-        .iter()
-        .filter_map(|(_, definition)| {
-            let text = source.get(definition.span.clone())?;
-            Some((definition.span.start, text.trim_end().to_owned()))
-        })
-        .collect();
-    out_of_sight.sort();
-    let mut renderer = Renderer { html: String::new(), open: Vec::new(), manifest, hidden: 0 };
-    let mut is_cut = false;
-    let mut room = sight;
-    out_of_sight.retain(|(_, text)| {
-        let left = room.checked_sub(text.len());
-        is_cut |= left.is_none();
-        room = left.unwrap_or(0);
-        left.is_some()
-    });
-    for event in parser {
-        renderer.event(event, most);
+    let mut renderer = Renderer::new(source, manifest);
+    let (mut is_cut, mut gaps) = (false, Gaps { seen: 0, room: sight, told: Vec::new() });
+    for (event, place) in Parser::new_ext(source, options).into_offset_iter() {
+        gaps.see(source, &event, &place);
+        renderer.event(event, place, most);
         if renderer.html.len() >= most {
             is_cut = true;
             break;
         }
     }
     renderer.close_all();
-    let out_of_sight = out_of_sight.into_iter().map(|(_, text)| text).collect();
-    Rendered { html: renderer.html, is_cut, out_of_sight }
+    if !is_cut {
+        gaps.up_to(source, source.len());
+    }
+    Rendered { html: renderer.html, is_cut: is_cut || gaps.room == 0, out_of_sight: gaps.told }
+}
+
+/// What stands between the blocks that are shown: Markdown takes definitions out of sight, those that
+/// are used and those that are not.
+struct Gaps {
+    /// Up to where everything was shown or told.
+    seen: usize,
+    /// Bytes that may still be told.
+    room: usize,
+    told: Vec<String>,
+}
+
+impl Gaps {
+    fn see(&mut self, source: &str, event: &Event<'_>, place: &Range<usize>) {
+        // What only holds others shows nothing by itself.
+        let holds = matches!(
+            event,
+            Event::End(_) | Event::Start(Tag::BlockQuote(_) | Tag::List(_) | Tag::Item)
+        );
+        if !holds {
+            self.up_to(source, place.start);
+            self.seen = self.seen.max(place.end);
+        }
+    }
+
+    fn up_to(&mut self, source: &str, end: usize) {
+        let gap = source.get(self.seen..end).unwrap_or_default();
+        // The marks of quotes and items are shown as such.
+        let is_mark = |c: char| c.is_whitespace() || c.is_ascii_digit() || ">-*+.)".contains(c);
+        if gap.trim_matches(is_mark).is_empty() {
+            return;
+        }
+        let is_around = |c: char| c.is_whitespace() || c == '>';
+        let text = gap.trim_matches(is_around);
+        match self.room.checked_sub(text.len()) {
+            Some(left) => {
+                self.room = left;
+                self.told.push(text.to_owned());
+            }
+            None => self.room = 0,
+        }
+    }
 }
 
 struct Renderer<'m> {
     html: String,
     /// How each element that is open is closed; empty where nothing was written for it.
     open: Vec<Closing>,
+    source: &'m str,
     manifest: &'m Manifest,
+    /// Where the row of a table ends that is open, and up to where its cells are shown.
+    row: Range<usize>,
     /// Elements that are open and not written, since they are nested too deep.
     hidden: usize,
 }
@@ -76,11 +108,16 @@ enum Closing {
     Head,
 }
 
-impl Renderer<'_> {
-    fn event(&mut self, event: Event<'_>, most: usize) {
+impl<'m> Renderer<'m> {
+    fn new(source: &'m str, manifest: &'m Manifest) -> Self {
+        let (html, open) = (String::new(), Vec::new());
+        Self { html, open, source, manifest, row: 0..0, hidden: 0 }
+    }
+
+    fn event(&mut self, event: Event<'_>, place: Range<usize>, most: usize) {
         match event {
-            Event::Start(tag) => self.start(tag),
-            Event::End(end) => self.end(end),
+            Event::Start(tag) => self.start(tag, place),
+            Event::End(end) => self.end(end, most),
             Event::Code(text) => self.around("<code>", &text, "</code>", most),
             Event::InlineHtml(text) => {
                 self.around("<span class=\"markup\">", &text, "</span>", most);
@@ -101,7 +138,12 @@ impl Renderer<'_> {
         }
     }
 
-    fn start(&mut self, tag: Tag<'_>) {
+    fn start(&mut self, tag: Tag<'_>, place: Range<usize>) {
+        match tag {
+            Tag::TableHead | Tag::TableRow => self.row = place,
+            Tag::TableCell => self.row.start = place.end,
+            _ => {}
+        }
         if self.open.len() >= DEEPEST {
             self.hidden += 1;
             return;
@@ -156,9 +198,9 @@ impl Renderer<'_> {
     /// A link is text and leads where it says behind it: its words may say something else.
     fn link(&mut self, address: &str, title: &str) {
         let (close, mut told) = match destination::of(address, self.manifest) {
-            Destination::File(page) => {
+            Destination::File { page, told } => {
                 self.open_link(&page);
-                ("</a>", String::new())
+                ("</a>", told)
             }
             Destination::Elsewhere { url, told } => {
                 self.open_link(&url);
@@ -184,7 +226,10 @@ impl Renderer<'_> {
         self.html.push_str("\">");
     }
 
-    fn end(&mut self, end: TagEnd) {
+    fn end(&mut self, end: TagEnd, most: usize) {
+        if matches!(end, TagEnd::TableHead | TagEnd::TableRow) {
+            self.beyond_last_cell(most);
+        }
         if self.hidden > 0 {
             self.hidden -= 1;
             return;
@@ -192,6 +237,15 @@ impl Renderer<'_> {
         self.close();
         if end == TagEnd::TableHead {
             self.html.push_str("<tbody>");
+        }
+    }
+
+    /// Shows what a row has beyond the columns of its table, which Markdown leaves out.
+    fn beyond_last_cell(&mut self, most: usize) {
+        let beyond = self.source.get(self.row.clone()).unwrap_or_default();
+        let beyond = beyond.trim_matches(|c: char| c == '|' || c.is_whitespace());
+        if !beyond.is_empty() {
+            self.around("<td><span class=\"markup\">", beyond, "</span></td>", most);
         }
     }
 

@@ -153,6 +153,30 @@ fn comments_hidden_markup_and_definitions_are_in_sight() {
 }
 
 #[test]
+fn what_markdown_leaves_out_is_told() {
+    let source = "[a]: https://a.example \"one\"\n[a]: https://b.example \"two\"\n\ntext [a]\n\n\
+                  > quoted\n> [b]: # (three)\n\n- item\n\n  [c]: # (four)\n\n\
+                  | one |\n|---|\n| 1 | five | six |\n| 2 |\n\n[x](https://a.example/?q=seven)\n\n[d]: # (eight)";
+    let prose = Prose::of(source, &manifest(), MOST_HTML);
+    let told = prose.out_of_sight.join("\n");
+    let shown = format!("{told}\n{}", prose.body.0);
+    for word in ["one", "two", "three", "four", "five", "six", "seven", "eight"] {
+        assert!(shown.contains(word), "{word} in {shown}");
+    }
+    assert!(
+        told.contains("[a]: https://b.example \"two\"") && told.contains("[d]: # (eight)"),
+        "{told}"
+    );
+    assert!(
+        prose.body.0.contains("<td><span class=\"markup\">five | six</span></td>"),
+        "{}",
+        prose.body.0
+    );
+    let plain = "# A\n\n- b\n- [ ] c\n  1. d\n\n> e\n> - f\n\nSetext\n===\n\n    code\n\n```x\ny\n```\n\n***\n\n<b>\n\n| t |\n|---|\n| u |\n";
+    assert_eq!(Prose::of(plain, &manifest(), MOST_HTML).out_of_sight, Vec::<String>::new());
+}
+
+#[test]
 fn a_link_tells_where_it_leads_and_files_of_the_skill_are_near() {
     let html = html(
         "[good](https://evil.example/x) [g](references/a%20guide.md#part) [h](<./references/a guide.md>) [i](absent.md) <mailto:a@b.example>",
@@ -166,6 +190,7 @@ fn a_link_tells_where_it_leads_and_files_of_the_skill_are_near() {
         assert!(html.contains(part), "{part} in {html}");
     }
     assert_eq!(html.matches("files/references/a%20guide.md").count(), 2);
+    assert!(html.contains("<span class=\"leads\">references/a%20guide.md#part</span>"), "{html}");
 }
 
 #[test]
@@ -215,6 +240,24 @@ proptest! {
     #[test]
     fn whatever_is_written_is_inert(source in "[-a<>!\\[\\]()\"'`*_~#|&;:/\\\\ \n\u{202e}=]{0,200}") {
         check_inert(&html(&source), &source);
+    }
+
+    #[test]
+    fn every_word_that_is_written_is_in_sight(parts in prop::collection::vec(
+        prop::sample::select(vec![
+            "w0 ", "w1", "w2\n", "\n\n", "> ", "- ", "1. ", "| ", " |", "\n|---|---|\n", "[w3]: ", "(w4)",
+            "\"w5\"", "[w6](", "https://w7.example/", ")", "<!-- w8 -->", "<b w9>", "`w10`", "```w11\n",
+            "# w12", "\n===\n", "![w13](w14)", "*w15*", "  ", "    ", "[^w16]: ", "~~w17~~", "<w18>",
+        ]),
+        0..30,
+    )) {
+        let source = parts.concat();
+        let prose = Prose::of(&source, &manifest(), MOST_HTML);
+        let shown = format!("{}\n{}", prose.body.0, prose.out_of_sight.join("\n"));
+        // Addresses are told by their host, in small letters as all of it is.
+        for word in source.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| word.starts_with('w')) {
+            prop_assert!(shown.contains(word), "{} of {:?} in {}", word, source, shown);
+        }
     }
 
     #[test]
