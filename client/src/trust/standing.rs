@@ -86,14 +86,9 @@ pub struct Standing {
     pub advisories: Vec<Advisory>,
 }
 
-/// Whether an advisory is about a version. One whose requirement cannot be read is about all.
-pub(crate) fn covers(advisory: &Advisory, version: &Version) -> bool {
-    advisory.covers(version)
-}
-
 /// The advisory of a document that forbids a version.
 pub(crate) fn forbidding<'d>(document: &'d Document, version: &Version) -> Option<&'d Advisory> {
-    let forbids = |one: &&Advisory| one.effect == Effect::Forbid && covers(one, version);
+    let forbids = |one: &&Advisory| one.effect == Effect::Forbid && one.covers(version);
     document.advisories.iter().find(forbids)
 }
 
@@ -123,7 +118,7 @@ impl Standing {
     pub fn in_document(document: &Document, version: &Version) -> Self {
         let entry = document.version(version);
         let yanked = entry.and_then(|entry| entry.yanked.as_ref());
-        let advisories = document.advisories.iter().filter(|one| covers(one, version));
+        let advisories = document.advisories.iter().filter(|one| one.covers(version));
         Self {
             yanked: yanked.map(|yank| yank.reason.clone()),
             advisories: advisories.cloned().collect(),
@@ -189,7 +184,7 @@ impl Standings {
     /// What was last said against a version at a registry.
     pub fn of(&self, registry: &Url, name: &QualifiedName, version: &Version) -> Standing {
         let Some(skill) = self.skill(registry, name) else { return Standing::default() };
-        let advisories = skill.advisories.iter().filter(|one| covers(one, version));
+        let advisories = skill.advisories.iter().filter(|one| one.covers(version));
         Standing {
             yanked: skill.yanked.get(&version.to_string()).cloned(),
             advisories: advisories.cloned().collect(),
@@ -350,7 +345,7 @@ mod tests {
             ("not a requirement", "9.9.9", true),
         ] {
             let advisory = advisory(versions, Effect::Warn);
-            assert_eq!(covers(&advisory, &version.parse().unwrap()), expected, "{versions}");
+            assert_eq!(advisory.covers(&version.parse().unwrap()), expected, "{versions}");
         }
     }
 

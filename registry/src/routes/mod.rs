@@ -3,6 +3,7 @@
 mod advisories;
 mod archives;
 mod around;
+pub(crate) mod asker;
 mod blobs;
 pub(crate) mod content;
 mod document;
@@ -18,6 +19,7 @@ mod members;
 mod metrics;
 mod openapi;
 mod owners;
+pub(crate) mod place;
 mod publish;
 mod registry;
 pub(crate) mod relayed;

@@ -2,24 +2,25 @@
 
 use std::sync::Arc;
 
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Collected, Limited};
-use skillpkg_schema::limits::MAX_MANIFEST_BYTES;
 use skillpkg_schema::manifest::FileEntry;
 use skillpkg_schema::wire::{Advisory, Document, VersionEntry};
 use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, Sha256Digest, Version};
 
 use super::visitor::Visitor;
 use crate::blobs::Kind;
+use crate::faces::offer::Offer;
 use crate::problem::{Answer, Refusal};
-use crate::routes::content::locate;
-use crate::routes::relayed::Passage;
+use crate::routes::asker::{Asker, Told};
 use crate::state::Registry;
 
 /// A skill that is there and that the visitor may see.
 pub(super) struct Found {
-    /// Its document.
-    pub(super) document: Document,
+    /// Its document, and which versions of it are picked.
+    pub(super) offer: Offer,
     /// The digest of its document's bytes.
     pub(super) digest: Sha256Digest,
     /// Whether its leaves are in this registry's own log: what is mirrored is in another's.
@@ -28,30 +29,29 @@ pub(super) struct Found {
 
 /// What reads content for one visitor.
 pub(super) struct Reader {
-    pub(super) registry: Registry,
+    pub(super) asker: Asker,
     pub(super) visitor: Visitor,
-    pub(super) passage: Passage,
+}
+
+impl FromRequestParts<Registry> for Reader {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, registry: &Registry) -> Answer<Self> {
+        let visitor = Visitor::from_request_parts(parts, registry).await?;
+        Ok(Self { asker: Asker::from_request_parts(parts, registry).await?, visitor })
+    }
 }
 
 impl Reader {
     /// A skill's document.
     pub(super) async fn skill(&self, name: &QualifiedName) -> Answer<Arc<Found>> {
-        let registry = &self.registry;
-        if let Some(prepared) = registry.documents.get(&self.visitor.caller, name).await? {
-            let document = read(&prepared.bytes)?;
-            return Ok(Arc::new(Found { document, digest: prepared.digest, is_own: true }));
-        }
-        let (held, _) = self.passage.skill(name).await?.ok_or_else(Refusal::not_found)?;
-        let (document, digest) = (read(&held.bytes)?, Sha256Digest::of(&held.bytes));
-        Ok(Arc::new(Found { document, digest, is_own: false }))
+        let Told { bytes, digest, is_own } = self.asker.document(name).await?;
+        Ok(Arc::new(Found { offer: Offer::read(&bytes)?, digest, is_own }))
     }
 
     /// The manifest of a snapshot.
     pub(super) async fn manifest(&self, address: &ContentAddress) -> Answer<Manifest> {
-        let limit = MAX_MANIFEST_BYTES as u64;
-        let bytes = self.bytes(Kind::Manifest, address, limit).await?;
-        let bytes = bytes.ok_or_else(|| Refusal::internal(&"a manifest over its bound"))?;
-        Manifest::from_canonical_bytes(&bytes).map_err(|error| Refusal::internal(&error))
+        self.asker.manifest(address).await
     }
 
     /// The bytes of a file; [`None`] where it is longer than `limit`.
@@ -65,9 +65,9 @@ impl Reader {
     /// The first bytes of a file.
     pub(super) async fn start_of_file(&self, file: &FileEntry, most: u64) -> Answer<Bytes> {
         let address = file.sha256.address();
-        let located = self.located(Kind::File, &address).await?;
+        let located = self.asker.locate(Kind::File, &address).await?;
         let range = (located.size > most).then_some(0..most);
-        let body = self.registry.contents.body(&located, range).await?;
+        let body = self.asker.registry.contents.body(&located, range).await?;
         collect(body, most).await
     }
 
@@ -77,20 +77,12 @@ impl Reader {
         address: &ContentAddress,
         limit: u64,
     ) -> Answer<Option<Bytes>> {
-        let located = self.located(kind, address).await?;
+        let located = self.asker.locate(kind, address).await?;
         if located.size > limit {
             return Ok(None);
         }
-        let body = self.registry.contents.body(&located, None).await?;
+        let body = self.asker.registry.contents.body(&located, None).await?;
         collect(body, limit).await.map(Some)
-    }
-
-    async fn located(
-        &self,
-        kind: Kind,
-        address: &ContentAddress,
-    ) -> Answer<crate::contents::Located> {
-        locate(&self.registry, &self.visitor.caller, &self.passage, kind, address).await
     }
 }
 
@@ -100,35 +92,33 @@ async fn collect(body: axum::body::Body, limit: u64) -> Answer<Bytes> {
     collected.map(Collected::to_bytes).map_err(|error| Refusal::internal(&error))
 }
 
-fn read(bytes: &[u8]) -> Answer<Document> {
-    serde_json::from_slice(bytes).map_err(|error| Refusal::internal(&error))
-}
-
 impl Found {
-    /// The version that an install takes: the newest release that is not yanked, else the newest
-    /// pre-release that is not, else the newest.
+    /// Its document.
+    pub(super) fn document(&self) -> &Document {
+        &self.offer.document
+    }
+
+    /// The version that an install takes; where it takes none, the newest.
     pub(super) fn newest(&self) -> Option<&VersionEntry> {
-        let order = |entry: &&VersionEntry| {
-            (entry.yanked.is_none(), !entry.version.is_prerelease(), entry.version.clone())
-        };
-        self.document.versions.iter().max_by_key(order)
+        let versions = &self.document().versions;
+        self.offer.latest().or_else(|| versions.iter().max_by(|a, b| a.version.cmp(&b.version)))
     }
 
     /// A version.
     pub(super) fn version(&self, version: &Version) -> Answer<&VersionEntry> {
-        self.document.version(version).ok_or_else(Refusal::not_found)
+        self.document().version(version).ok_or_else(Refusal::not_found)
     }
 
     /// The versions, newest first.
     pub(super) fn by_age(&self) -> Vec<&VersionEntry> {
-        let mut versions: Vec<&VersionEntry> = self.document.versions.iter().collect();
+        let mut versions: Vec<&VersionEntry> = self.document().versions.iter().collect();
         versions.sort_by(|one, other| other.version.cmp(&one.version));
         versions
     }
 
     /// The version before this one by its number.
     pub(super) fn before(&self, version: &Version) -> Option<&VersionEntry> {
-        let earlier = self.document.versions.iter().filter(|entry| entry.version < *version);
+        let earlier = self.document().versions.iter().filter(|entry| entry.version < *version);
         earlier.max_by(|one, other| one.version.cmp(&other.version))
     }
 
@@ -137,14 +127,6 @@ impl Found {
         &'f self,
         version: &'f Version,
     ) -> impl Iterator<Item = &'f Advisory> {
-        self.document.advisories.iter().filter(|advisory| covers(advisory, version))
+        self.document().advisories.iter().filter(|advisory| advisory.covers(version))
     }
-}
-
-/// Whether an advisory is about a version: a pre-release is covered where its release would be.
-fn covers(advisory: &Advisory, version: &Version) -> bool {
-    let Ok(requirement) = semver::VersionReq::parse(&advisory.versions) else { return true };
-    let version = version.semver();
-    let release = semver::Version { pre: semver::Prerelease::EMPTY, ..version.clone() };
-    requirement.matches(version) || requirement.matches(&release)
 }

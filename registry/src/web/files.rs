@@ -3,7 +3,6 @@
 mod source;
 
 use askama::Template;
-use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use skillpkg_schema::manifest::Mode;
@@ -18,10 +17,7 @@ use super::link;
 use super::place::{OfFile, OfVersion};
 use super::skill::{self, FileRow, From, Head, titled};
 use super::text::{Text, size};
-use super::visitor::Visitor;
 use crate::problem::{Answer, Refusal};
-use crate::routes::relayed::Passage;
-use crate::state::Registry;
 
 /// Files on one page.
 const MOST_FILES: usize = 250;
@@ -61,14 +57,11 @@ struct FilePage {
 
 /// The files of a version.
 pub(super) async fn list(
-    State(registry): State<Registry>,
-    visitor: Visitor,
-    passage: Passage,
+    reader: Reader,
     OfVersion(name, version): OfVersion,
     Asked(From { from }): Asked<From>,
     asked: HeaderMap,
 ) -> Answer<Response> {
-    let reader = Reader { registry, visitor, passage };
     let found = reader.skill(&name).await?;
     let entry = found.version(&version)?;
     let path = format!("{}/files", link::version(&name, &version));
@@ -90,15 +83,12 @@ pub(super) async fn list(
 
 /// One file, with its lines numbered.
 pub(super) async fn file(
-    State(registry): State<Registry>,
-    visitor: Visitor,
-    passage: Passage,
+    reader: Reader,
     OfFile(name, version, path): OfFile,
     Asked(From { from }): Asked<From>,
     asked: HeaderMap,
 ) -> Answer<Response> {
     let from = from.max(1);
-    let reader = Reader { registry, visitor, passage };
     let found = reader.skill(&name).await?;
     let entry = found.version(&version)?;
     let at = link::file(&name, &version, &path);
@@ -134,7 +124,7 @@ pub(super) async fn file(
             shown,
             cat: format!("skillpkg cat {name}@={version} {}", shell(&path)).into(),
             // What members alone may read is no answer to a browser's cookie.
-            blob: (!found.document.private).then_some(blob),
+            blob: (!found.document().private).then_some(blob),
         })
     };
     skill::answer(&reader, &found, format!("{at}?from={from}"), page, &asked).await

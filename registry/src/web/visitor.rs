@@ -1,19 +1,16 @@
 //! Who looks at a page, and from where.
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use axum::http::uri::Authority;
-use axum::http::{HeaderMap, header};
 
 use super::frame::{Frame, Signed};
 use super::session::Cookie;
 use super::text::Text;
 use crate::auth::Caller;
 use crate::problem::{Answer, Refusal};
+use crate::routes::place;
 use crate::state::Registry;
-
-/// Longest authority of a request that is repeated in a page.
-const LONGEST_HOST: usize = 255;
 
 /// Who looks at a page, and from where.
 #[derive(Debug, Clone)]
@@ -64,13 +61,7 @@ pub(super) fn origin(registry: &Registry, headers: &HeaderMap) -> String {
     }
 }
 
-/// Where the registry is reached: what the operator said, else what the request was sent to.
+/// Where the registry is reached.
 pub(super) fn base(registry: &Registry, headers: &HeaderMap) -> String {
-    if let Some(url) = &registry.options.faces.public_url {
-        return url.as_str().trim_end_matches('/').to_owned();
-    }
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let host = host.filter(|host| host.len() <= LONGEST_HOST && !host.contains('@'));
-    let host = host.and_then(|host| host.parse::<Authority>().ok());
-    host.map_or_else(|| "http://localhost".to_owned(), |host| format!("http://{host}"))
+    place::base(registry, headers).unwrap_or_else(|| "http://localhost".to_owned())
 }

@@ -274,6 +274,31 @@ pub(crate) fn client() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
+/// A registry with a public skill, `open`, and a private one, `secret/plan`, both of the owner's; the
+/// reader is a member of the private scope.
+pub(crate) struct OpenAndSecret {
+    pub(crate) registry: TestRegistry,
+    pub(crate) owner: Author,
+    pub(crate) reader: Author,
+    pub(crate) stranger: Author,
+    pub(crate) open: Packed,
+    pub(crate) secret: Packed,
+}
+
+impl OpenAndSecret {
+    pub(crate) async fn start() -> Self {
+        let registry = TestRegistry::start().await;
+        let owner = registry.author("owner").await;
+        let reader = registry.author("reader").await;
+        let stranger = registry.author("stranger").await;
+        registry.scope("secret", &owner, true).await;
+        registry.member("secret", &reader, Role::Reader).await;
+        let open = registry.published(&owner, "open", "1.0.0").await;
+        let secret = registry.published(&owner, "secret/plan", "1.0.0").await;
+        Self { registry, owner, reader, stranger, open, secret }
+    }
+}
+
 /// An account, its first token and its key.
 #[derive(Clone)]
 pub(crate) struct Author {

@@ -127,16 +127,7 @@ fn apm_installs_what_is_private_and_publishes_with_a_token_over_tls() {
     assert!(client.read(".claude/skills/plans/SKILL.md").contains("skill: plans"));
 
     // Published by somebody who has no key: the registry holds one.
-    stage.context.registry.add_user("ben");
-    stage.context.registry.command(&[
-        "scope",
-        "member",
-        "add",
-        "acme",
-        "ben",
-        "--role",
-        "publisher",
-    ]);
+    stage.add_publisher("ben");
     let mut publisher = client.clone();
     publisher.project = stage.context.path("greeter");
     publisher.set("APM_REGISTRY_TOKEN_SKILLPKG", &stage.token("ben", &["publish:acme/*"]));

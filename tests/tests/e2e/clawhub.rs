@@ -63,16 +63,7 @@ fn clawhub_publishes_and_what_it_published_is_signed_by_the_registry() {
     let test = "clawhub_publishes_and_what_it_published_is_signed_by_the_registry";
     let directory = stage.context.path("clawhub");
     let Some(client) = OtherClient::clawhub(test, &directory, &stage.url()) else { return };
-    stage.context.registry.add_user("ben");
-    stage.context.registry.command(&[
-        "scope",
-        "member",
-        "add",
-        "acme",
-        "ben",
-        "--role",
-        "publisher",
-    ]);
+    stage.add_publisher("ben");
     let token = stage.token("ben", &["read", "publish:acme/*"]);
     client.run(&["login", "--token", "skp_none"]).ended_with(1);
     client.run(&["login", "--token", &token]).succeeded();

@@ -40,6 +40,13 @@ impl Stage {
         self.ada.run(&["publish", source, "--name", name, "--version", version]).succeeded();
     }
 
+    /// Makes an account that may publish to `acme` and has no key.
+    pub(crate) fn add_publisher(&self, account: &str) {
+        self.context.registry.add_user(account);
+        let member = ["scope", "member", "add", "acme", account, "--role", "publisher"];
+        self.context.registry.command(&member);
+    }
+
     /// A token of an account that grants just this.
     pub(crate) fn token(&self, account: &str, grants: &[&str]) -> String {
         let mut arguments = vec!["token", "mint", account];

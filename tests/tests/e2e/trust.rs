@@ -268,6 +268,17 @@ fn a_run_that_is_killed_leaves_what_was_known_of_a_log_or_what_is() {
     machine.run(&["show", "waitlist"]).succeeded();
 }
 
+/// Commands of an author, each of which holds the registry's log against what is known of it first.
+const ASKING: [&[&str]; 7] = [
+    &["publish", "source", "--version", "1.2.0", "--json"],
+    &["publish", "source", "--version", "1.2.0", "--dry-run", "--json"],
+    &["search", "waitlist", "--json"],
+    &["whoami", "--json"],
+    &["keys", "--json"],
+    &["owner", "list", "waitlist", "--json"],
+    &["yank", "waitlist@1.0.0", "--reason", "r", "--json"],
+];
+
 #[test]
 fn nothing_is_published_to_a_registry_that_was_set_back_and_a_publish_is_remembered() {
     let mut context = TestContext::new();
@@ -278,15 +289,7 @@ fn nothing_is_published_to_a_registry_that_was_set_back_and_a_publish_is_remembe
     context.publish(&author, "waitlist", "1.1.0", "more", None);
     set_back(&mut context, &earlier);
     write_skill(&author.project.join("source"), "waitlist", "other", None);
-    for arguments in [
-        &["publish", "source", "--version", "1.2.0", "--json"][..],
-        &["publish", "source", "--version", "1.2.0", "--dry-run", "--json"],
-        &["search", "waitlist", "--json"],
-        &["whoami", "--json"],
-        &["keys", "--json"],
-        &["owner", "list", "waitlist", "--json"],
-        &["yank", "waitlist@1.0.0", "--reason", "r", "--json"],
-    ] {
+    for arguments in ASKING {
         let refused = author.run(arguments).ended_with(3);
         assert_eq!(refused.error_code(), "checkpoint_rewind", "{arguments:?}");
     }
@@ -311,15 +314,7 @@ fn a_registry_with_another_log_than_is_named_is_told_nothing() {
         let text =
             format!("trust-on-first-use = false\n[registries.main]\nurl = \"{url}\"\n{named}");
         fs::write(&author.configuration, text).unwrap();
-        for arguments in [
-            &["publish", "source", "--version", "1.2.0", "--json"][..],
-            &["publish", "source", "--version", "1.2.0", "--dry-run", "--json"],
-            &["search", "waitlist", "--json"],
-            &["whoami", "--json"],
-            &["keys", "--json"],
-            &["owner", "list", "waitlist", "--json"],
-            &["yank", "waitlist@1.0.0", "--reason", "r", "--json"],
-        ] {
+        for arguments in ASKING {
             let refused = author.run(arguments).ended_with(5);
             assert_eq!(refused.error_code(), code, "{arguments:?}");
         }

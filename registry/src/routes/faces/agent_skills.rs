@@ -17,10 +17,11 @@ use skillpkg_schema::{QualifiedName, Scope, Version};
 use tokio::time::{Instant, timeout_at};
 
 use super::listing;
-use super::{Offer, Rendered, Served, container, listed, offer, rendered};
+use super::{Offer, Rendered, Served, container, listed, offer, rendered, url_of};
 use crate::auth::Caller;
 use crate::faces::Face;
 use crate::problem::{Answer, Refusal};
+use crate::routes::asker::Asker;
 use crate::routes::relayed::Passage;
 use crate::search;
 use crate::state::Registry;
@@ -82,20 +83,14 @@ fn version_of(path: &Named) -> Answer<Version> {
     part(path, "version").parse().map_err(|_| Refusal::not_found())
 }
 
-/// Whoever asks, and by which way.
-struct Asker<'a> {
-    registry: &'a Registry,
-    caller: &'a Caller,
-    passage: &'a Passage,
+/// What a request is answered from.
+struct Discovery {
+    asker: Asker,
     /// Whether the path holds a token: then no shared cache keeps the answer.
     by_token: bool,
 }
 
-impl Asker<'_> {
-    async fn offer(&self, name: &QualifiedName) -> Answer<Offer> {
-        offer(self.registry, self.caller, self.passage, name).await
-    }
-
+impl Discovery {
     /// The index of what was picked of some skills, each at a URL beneath `before`.
     async fn index(
         &self,
@@ -106,8 +101,7 @@ impl Asker<'_> {
         let until = Instant::now() + PATIENCE;
         for (offer, entry) in picked {
             let name = &offer.document.name;
-            let made =
-                rendered(self.registry, self.caller, self.passage, &entry, Face::AgentSkills);
+            let made = rendered(&self.asker, &entry, Face::AgentSkills);
             let reason = match timeout_at(until, made).await {
                 Ok(Ok(Rendered::Container { digest, .. })) => {
                     skills.push(Skill {
@@ -138,7 +132,7 @@ impl Asker<'_> {
     async fn picked(&self, names: Vec<QualifiedName>) -> Answer<Vec<(Offer, VersionEntry)>> {
         let mut picked = Vec::with_capacity(names.len());
         for name in names {
-            let offer = match self.offer(&name).await {
+            let offer = match offer(&self.asker, &name).await {
                 Ok(offer) => offer,
                 // It is gone since it was listed.
                 Err(refusal) if refusal.code() == crate::problem::Code::NotFound => continue,
@@ -159,8 +153,8 @@ impl Asker<'_> {
                 Some(scope.map_err(|_| Refusal::not_found())?)
             }
         };
-        let mut names =
-            listing::in_scope(self.registry, self.caller, scope.as_ref(), MOST + 1).await?;
+        let Asker { registry, caller, .. } = &self.asker;
+        let mut names = listing::in_scope(registry, caller, scope.as_ref(), MOST + 1).await?;
         let more = names.len() > MOST as usize;
         names.truncate(MOST as usize);
         let picked = self.picked(names).await?;
@@ -174,7 +168,7 @@ impl Asker<'_> {
     }
 
     async fn skill(&self, path: &Named) -> Answer<Response> {
-        let offer = self.offer(&skill_of(path)?).await?;
+        let offer = offer(&self.asker, &skill_of(path)?).await?;
         let entry = offer.latest().cloned().ok_or_else(Refusal::not_found)?;
         let private = offer.document.private || self.by_token;
         let index =
@@ -183,7 +177,7 @@ impl Asker<'_> {
     }
 
     async fn version(&self, path: &Named) -> Answer<Response> {
-        let offer = self.offer(&skill_of(path)?).await?;
+        let offer = offer(&self.asker, &skill_of(path)?).await?;
         let entry = offer.exact(&version_of(path)?)?.clone();
         let private = offer.document.private || self.by_token;
         let index = self.index(vec![(offer, entry)], |_, _| "../../".to_owned());
@@ -191,18 +185,13 @@ impl Asker<'_> {
     }
 
     async fn archive(&self, path: &Named, method: &Method, asked: &HeaderMap) -> Answer<Response> {
-        let offer = self.offer(&skill_of(path)?).await?;
+        let offer = offer(&self.asker, &skill_of(path)?).await?;
         let entry = offer.exact(&version_of(path)?)?;
         let is_public = !(offer.document.private || self.by_token);
         let face = Face::AgentSkills;
         let served = Served { face, media_type: "application/gzip", is_public, method, asked };
-        container(self.registry, self.caller, self.passage, entry, served).await
+        container(&self.asker, entry, served).await
     }
-}
-
-/// A version as a part of a URL.
-fn url_of(version: &Version) -> String {
-    version.to_string().replace('+', "%2B")
 }
 
 /// A description within what the client takes.
@@ -256,9 +245,9 @@ pub(super) async fn of_registry(
     let more = found.total > u64::from(MOST);
     let names: Vec<QualifiedName> = found.skills.into_iter().map(|hit| hit.name).collect();
     let names = unambiguous(&names);
-    let asker = Asker { registry: &registry, caller: &caller, passage: &passage, by_token: false };
-    let picked = asker.picked(names).await?;
-    let index = asker.index(picked, |name, version| {
+    let discovery = Discovery { asker: Asker { registry, caller, passage }, by_token: false };
+    let picked = discovery.picked(names).await?;
+    let index = discovery.index(picked, |name, version| {
         format!("../../s/{}/{}/{}/", name.wire_scope(), name.name(), url_of(version))
     });
     listed(&Index { more, ..index.await }, false)
@@ -280,16 +269,8 @@ macro_rules! routes {
             ),
             security((), ("token" = [])),
         )]
-        pub(super) async fn $name(
-            State(registry): State<Registry>,
-            caller: Caller,
-            passage: Passage,
-            path: Named,
-        ) -> Answer<Response> {
-            let asker = Asker {
-                registry: &registry, caller: &caller, passage: &passage, by_token: $by_token,
-            };
-            asker.$of(&path).await
+        pub(super) async fn $name(asker: Asker, path: Named) -> Answer<Response> {
+            Discovery { asker, by_token: $by_token }.$of(&path).await
         }
     )+};
 }
@@ -329,17 +310,12 @@ macro_rules! archives {
             security((), ("token" = [])),
         )]
         pub(super) async fn $name(
-            State(registry): State<Registry>,
-            caller: Caller,
-            passage: Passage,
+            asker: Asker,
             path: Named,
             method: Method,
             asked: HeaderMap,
         ) -> Answer<Response> {
-            let asker = Asker {
-                registry: &registry, caller: &caller, passage: &passage, by_token: $by_token,
-            };
-            asker.archive(&path, &method, &asked).await
+            Discovery { asker, by_token: $by_token }.archive(&path, &method, &asked).await
         }
     )+};
 }

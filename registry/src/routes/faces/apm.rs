@@ -22,8 +22,8 @@ use crate::faces::intake::{self, Intake};
 use crate::faces::rendering;
 use crate::problem::{Answer, Code, Refusal};
 use crate::routes::around::drain;
+use crate::routes::asker::Asker;
 use crate::routes::extract::Json;
-use crate::routes::relayed::Passage;
 use crate::skills::publish;
 use crate::state::Registry;
 
@@ -83,16 +83,14 @@ fn pickable(offer: &Offer) -> Vec<&VersionEntry> {
     security((), ("token" = [])),
 )]
 pub(super) async fn versions(
-    State(registry): State<Registry>,
-    caller: Caller,
-    passage: Passage,
+    asker: Asker,
     Path((scope, name)): Path<(String, String)>,
 ) -> Answer<Response> {
-    let offer = offer(&registry, &caller, &passage, &name_of(&scope, &name)?).await?;
+    let offer = offer(&asker, &name_of(&scope, &name)?).await?;
     let until = Instant::now() + PATIENCE;
     let mut versions = Vec::new();
     for entry in pickable(&offer) {
-        let made = rendered(&registry, &caller, &passage, entry, Face::Apm);
+        let made = rendered(&asker, entry, Face::Apm);
         // Newest first: what is not made in time comes with a later answer.
         let Ok(made) = timeout_at(until, made).await else { break };
         if let Rendered::Container { digest, size, .. } = made? {
@@ -125,20 +123,18 @@ pub(super) async fn versions(
     security((), ("token" = [])),
 )]
 pub(super) async fn download(
-    State(registry): State<Registry>,
-    caller: Caller,
-    passage: Passage,
+    asker: Asker,
     Path((scope, name, version)): Path<(String, String, String)>,
     method: Method,
     asked: HeaderMap,
 ) -> Answer<Response> {
-    let offer = offer(&registry, &caller, &passage, &name_of(&scope, &name)?).await?;
+    let offer = offer(&asker, &name_of(&scope, &name)?).await?;
     let version = version.parse().map_err(|_| Refusal::not_found())?;
     let entry = offer.exact(&version)?;
     let is_public = !offer.document.private;
     let (face, media_type) = (Face::Apm, "application/zip");
     let served = Served { face, media_type, is_public, method: &method, asked: &asked };
-    container(&registry, &caller, &passage, entry, served).await
+    container(&asker, entry, served).await
 }
 
 /// Publishes a package that is one skill; it is signed with a key that this registry holds for the

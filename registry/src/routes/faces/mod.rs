@@ -10,18 +10,16 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::response::Response;
 use serde::Serialize;
-use skillpkg_schema::limits::MAX_MANIFEST_BYTES;
 use skillpkg_schema::wire::VersionEntry;
-use skillpkg_schema::{Manifest, QualifiedName, Sha256Digest};
-use url::Url;
+use skillpkg_schema::{QualifiedName, Sha256Digest, Version};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 pub(super) use plain::{Foreign, plain};
 
+use super::asker::Asker;
 use super::content::{self, caching};
-use super::relayed::Passage;
-use crate::auth::Caller;
+use super::place;
 use crate::blobs::Kind;
 use crate::contents::Located;
 use crate::faces::offer::Offer;
@@ -78,51 +76,20 @@ pub(super) fn large(faces: &Faces) -> OpenApiRouter<Registry> {
     })
 }
 
-/// What is offered of a skill that the caller may read: this registry's own, or on a mirror
-/// upstream's.
-async fn offer(
-    registry: &Registry,
-    caller: &Caller,
-    passage: &Passage,
-    name: &QualifiedName,
-) -> Answer<Offer> {
-    if let Some(prepared) = registry.documents.get(caller, name).await? {
-        return Offer::read(&prepared.bytes);
-    }
-    let (held, _) = passage.skill(name).await?.ok_or_else(Refusal::not_found)?;
-    Offer::read(&held.bytes)
+/// What is offered of a skill that the caller may read.
+async fn offer(asker: &Asker, name: &QualifiedName) -> Answer<Offer> {
+    Offer::read(&asker.document(name).await?.bytes)
 }
 
 /// What a face has of a version, made now where nothing was before; whether it is put or not.
-async fn rendered(
-    registry: &Registry,
-    caller: &Caller,
-    passage: &Passage,
-    entry: &VersionEntry,
-    face: Face,
-) -> Answer<Rendered> {
-    let readers = registry.data.database.readers();
+async fn rendered(asker: &Asker, entry: &VersionEntry, face: Face) -> Answer<Rendered> {
+    let readers = asker.registry.data.database.readers();
     if let Some(rendered) = rendering::recorded(readers, &entry.address, face).await? {
         return Ok(rendered);
     }
     // On a mirror this fetches it.
-    content::locate(registry, caller, passage, Kind::Manifest, &entry.address).await?;
-    rendering::make_late(registry, &entry.address, face).await
-}
-
-/// The manifest of a version.
-async fn manifest(
-    registry: &Registry,
-    caller: &Caller,
-    passage: &Passage,
-    entry: &VersionEntry,
-) -> Answer<Manifest> {
-    let located =
-        content::locate(registry, caller, passage, Kind::Manifest, &entry.address).await?;
-    let most = MAX_MANIFEST_BYTES as u64;
-    let bytes = registry.data.blobs.read_whole(Kind::Manifest, &located.digest, most).await?;
-    let bytes = bytes.ok_or_else(|| Refusal::internal(&"a manifest is missing"))?;
-    Manifest::from_canonical_bytes(&bytes).map_err(|error| Refusal::internal(&error))
+    asker.locate(Kind::Manifest, &entry.address).await?;
+    rendering::make_late(&asker.registry, &entry.address, face).await
 }
 
 /// How a container is answered with.
@@ -137,14 +104,9 @@ struct Served<'a> {
 
 /// Answers with what a face has of a version, which is put where it was not; what it leaves out is not
 /// there, for the reason given.
-async fn container(
-    registry: &Registry,
-    caller: &Caller,
-    passage: &Passage,
-    entry: &VersionEntry,
-    served: Served<'_>,
-) -> Answer<Response> {
-    let mut found = rendered(registry, caller, passage, entry, served.face).await?;
+async fn container(asker: &Asker, entry: &VersionEntry, served: Served<'_>) -> Answer<Response> {
+    let registry = &asker.registry;
+    let mut found = rendered(asker, entry, served.face).await?;
     if let Rendered::Container { held: false, .. } = found {
         found = rendering::make_late(registry, &entry.address, served.face).await?;
     }
@@ -174,27 +136,18 @@ fn listed(json: &impl Serialize, private: bool) -> Answer<Response> {
     Ok(response)
 }
 
-/// The URL that this registry is reached at, without a `/` at its end: as its operator says, else as
-/// the request does.
+/// The URL that this registry is reached at, without a `/` at its end.
 fn base(registry: &Registry, asked: &HeaderMap) -> Answer<String> {
-    if let Some(url) = &registry.options.faces.public_url {
-        return Ok(url.as_str().trim_end_matches('/').to_owned());
-    }
-    let host = asked.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let url = Url::parse(&format!("http://{host}/")).ok();
-    let is_host = |url: &Url| {
-        url.path() == "/"
-            && url.username().is_empty()
-            && url.password().is_none()
-            && url.query().is_none()
-            && url.fragment().is_none()
-    };
-    let url = url.filter(is_host).ok_or_else(|| {
+    place::base(registry, asked).ok_or_else(|| {
         let detail = "the request names no host, and this registry's operator has not said where it \
                       is reached (`serve --public-url`)";
         Refusal::new(Code::InvalidRequest, detail)
-    })?;
-    Ok(url.as_str().trim_end_matches('/').to_owned())
+    })
+}
+
+/// A version as a part of a URL.
+fn url_of(version: &Version) -> String {
+    version.to_string().replace('+', "%2B")
 }
 
 /// A name of another client's making: its case does not count, and what is none here is not there.

@@ -5,7 +5,6 @@ mod runs;
 mod words;
 
 use askama::Template;
-use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
@@ -21,10 +20,7 @@ use super::frame::{Frame, render};
 use super::link;
 use super::place::{OfSkill, OfTwo};
 use super::skill::{self, Head};
-use super::visitor::Visitor;
 use crate::problem::{Answer, Refusal};
-use crate::routes::relayed::Passage;
-use crate::state::Registry;
 
 /// One side.
 #[derive(Debug)]
@@ -60,13 +56,10 @@ pub(super) struct Chosen {
 
 /// Goes to the difference that was chosen in a form.
 pub(super) async fn choose(
-    State(registry): State<Registry>,
-    visitor: Visitor,
-    passage: Passage,
+    reader: Reader,
     OfSkill(name): OfSkill,
     Asked(chosen): Asked<Chosen>,
 ) -> Answer<Response> {
-    let reader = Reader { registry, visitor, passage };
     reader.skill(&name).await?;
     let version = |text: &str| text.parse::<Version>().map_err(|_| Refusal::not_found());
     Ok(see(&link::difference(&name, &version(&chosen.from)?, &version(&chosen.to)?)))
@@ -74,13 +67,10 @@ pub(super) async fn choose(
 
 /// What differs between two versions.
 pub(super) async fn show(
-    State(registry): State<Registry>,
-    visitor: Visitor,
-    passage: Passage,
+    reader: Reader,
     OfTwo(name, from, to): OfTwo,
     asked: HeaderMap,
 ) -> Answer<Response> {
-    let reader = Reader { registry, visitor, passage };
     let found = reader.skill(&name).await?;
     let (old, new) = (found.version(&from)?, found.version(&to)?);
     let path = link::difference(&name, &from, &to);

@@ -236,7 +236,7 @@ fn executables(was: &Manifest, is: &Manifest, rows: &mut Vec<Row>) {
 
 fn signers(found: &Found, old: &VersionEntry, new: &VersionEntry, rows: &mut Vec<Row>) {
     let row = |how, id: &skillpkg_schema::signature::KeyId| {
-        let key = found.document.keys.iter().find(|key| key.id == *id);
+        let key = found.document().keys.iter().find(|key| key.id == *id);
         let account = key.map_or("", |key| key.account.as_str());
         let held = if key.is_some_and(|key| key.held) { ", held by the registry" } else { "" };
         Row::new(how, "signer", account).noting([format!("key {}{held}", id.short())])

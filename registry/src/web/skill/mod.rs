@@ -6,7 +6,6 @@ mod runs;
 mod versions;
 
 use askama::Template;
-use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
@@ -30,10 +29,7 @@ use super::link;
 use super::place::{OfSkill, OfVersion};
 use super::prose::Prose;
 use super::text::{Text, number, size};
-use super::visitor::Visitor;
 use crate::problem::{Answer, Refusal};
-use crate::routes::relayed::Passage;
-use crate::state::Registry;
 
 /// Files that the page of a skill lists.
 const MOST_FILES: usize = 40;
@@ -92,7 +88,7 @@ pub(super) struct Head {
 
 impl Head {
     pub(super) fn of(found: &Found, entry: &VersionEntry) -> Self {
-        let name = &found.document.name;
+        let name = &found.document().name;
         let newest = found.newest().map(|newest| &newest.version);
         Self {
             scope: name.scope().map(ToString::to_string),
@@ -101,7 +97,7 @@ impl Head {
             version: entry.version.to_string(),
             version_link: link::version(name, &entry.version),
             is_newest: newest == Some(&entry.version),
-            private: found.document.private,
+            private: found.document().private,
         }
     }
 }
@@ -157,13 +153,10 @@ pub(super) struct From {
 
 /// The version that an install takes.
 pub(super) async fn newest(
-    State(registry): State<Registry>,
-    visitor: Visitor,
-    passage: Passage,
+    reader: Reader,
     OfSkill(name): OfSkill,
     asked: HeaderMap,
 ) -> Answer<Response> {
-    let reader = Reader { registry, visitor, passage };
     let found = reader.skill(&name).await?;
     let entry = found.newest().ok_or_else(Refusal::not_found)?;
     let page = skill_page(&reader, &found, entry);
@@ -172,13 +165,10 @@ pub(super) async fn newest(
 
 /// One version.
 pub(super) async fn version(
-    State(registry): State<Registry>,
-    visitor: Visitor,
-    passage: Passage,
+    reader: Reader,
     OfVersion(name, version): OfVersion,
     asked: HeaderMap,
 ) -> Answer<Response> {
-    let reader = Reader { registry, visitor, passage };
     let found = reader.skill(&name).await?;
     let entry = found.version(&version)?;
     let page = skill_page(&reader, &found, entry);
@@ -187,13 +177,10 @@ pub(super) async fn version(
 
 /// Everything that one version can run.
 pub(super) async fn runs(
-    State(registry): State<Registry>,
-    visitor: Visitor,
-    passage: Passage,
+    reader: Reader,
     OfVersion(name, version): OfVersion,
     asked: HeaderMap,
 ) -> Answer<Response> {
-    let reader = Reader { registry, visitor, passage };
     let found = reader.skill(&name).await?;
     let entry = found.version(&version)?;
     let path = format!("{}/runs", link::version(&name, &version));
@@ -212,15 +199,12 @@ pub(super) async fn runs(
 
 /// Every version of a skill.
 pub(super) async fn versions(
-    State(registry): State<Registry>,
-    visitor: Visitor,
-    passage: Passage,
+    reader: Reader,
     OfSkill(name): OfSkill,
     Asked(From { from }): Asked<From>,
     asked: HeaderMap,
 ) -> Answer<Response> {
     const MOST: usize = 40;
-    let reader = Reader { registry, visitor, passage };
     let found = reader.skill(&name).await?;
     let entry = found.newest().ok_or_else(Refusal::not_found)?;
     let path = format!("{}/versions", link::skill(&name));
@@ -228,7 +212,7 @@ pub(super) async fn versions(
         let rows = VersionRow::of(&found, None);
         let versions_in_all = rows.len();
         let next = from.saturating_add(MOST);
-        let document = &found.document;
+        let document = &found.document();
         let deleted = document.deleted.iter().map(|deleted| {
             (
                 deleted.version.to_string(),
@@ -262,9 +246,9 @@ pub(super) async fn answer(
     page: impl Future<Output = Answer<String>>,
     asked: &HeaderMap,
 ) -> Answer<Response> {
-    let pages = &reader.registry.web.pages;
+    let pages = &reader.asker.registry.web.pages;
     // What members alone see is in no store of pages.
-    if found.document.private || !reader.visitor.is_anybody() {
+    if found.document().private || !reader.visitor.is_anybody() {
         let html = pages.render(page).await?;
         return Ok(for_one(axum::http::StatusCode::OK, html));
     }
@@ -274,7 +258,7 @@ pub(super) async fn answer(
 }
 
 async fn skill_page(reader: &Reader, found: &Found, entry: &VersionEntry) -> Answer<String> {
-    let name = &found.document.name;
+    let name = &found.document().name;
     let manifest = reader.manifest(&entry.address).await?;
     let findings = Findings::of(reader, &manifest, entry).await?;
     let source = match manifest.file("SKILL.md") {
@@ -287,7 +271,7 @@ async fn skill_page(reader: &Reader, found: &Found, entry: &VersionEntry) -> Ans
     let base = reader.visitor.base.as_str();
     let (is_newest, private) = (head.is_newest, head.private);
     let wanted = Wanted { name, entry, is_newest, private, base };
-    let ways = wanted.ways(&reader.registry).await?;
+    let ways = wanted.ways(&reader.asker.registry).await?;
     let mut page = SkillPage {
         frame: reader.visitor.frame(name.to_string()).at(link::version(name, &entry.version)),
         description: manifest.description.as_str().into(),

@@ -30,7 +30,7 @@ pub(in crate::web) struct Notice {
 
 /// What is to be known of a version, the gravest first.
 pub(super) fn of(found: &Found, entry: &VersionEntry) -> Vec<Notice> {
-    let name = &found.document.name;
+    let name = &found.document().name;
     let newest = found.newest().filter(|newest| newest.version != entry.version);
     let instead =
         || newest.map(|newest| (link::version(name, &newest.version), newest.version.to_string()));

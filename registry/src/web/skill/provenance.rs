@@ -72,7 +72,7 @@ impl Provenance {
 /// The keys that signed a version.
 pub(in crate::web) fn signers(found: &Found, entry: &VersionEntry) -> Vec<Signer> {
     let of = |id: &skillpkg_schema::signature::KeyId| {
-        let key = found.document.keys.iter().find(|key| key.id == *id);
+        let key = found.document().keys.iter().find(|key| key.id == *id);
         let account = key.map_or("", |key| key.account.as_str());
         Signer {
             account: account.into(),

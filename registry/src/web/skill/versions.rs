@@ -34,7 +34,7 @@ pub(in crate::web) struct VersionRow {
 impl VersionRow {
     /// The versions of a skill, newest first; `shown` is the one whose page this is.
     pub(in crate::web) fn of(found: &Found, shown: Option<&Version>) -> Vec<Self> {
-        let name = &found.document.name;
+        let name = &found.document().name;
         let versions = found.by_age();
         let row = |(at, entry): (usize, &&skillpkg_schema::wire::VersionEntry)| {
             let before = versions.get(at + 1);

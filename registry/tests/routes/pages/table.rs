@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use reqwest::Method;
 use skillpkg_registry::access::{Surface, TABLE};
-use skillpkg_registry::accounts::scopes::Role;
 
 use super::{Browser, Got};
-use crate::support::TestRegistry;
+use crate::support::{OpenAndSecret, TestRegistry};
 
 const ROUTER: &str = include_str!("../../../src/web/mod.rs");
 
@@ -57,14 +56,7 @@ fn paths(scope: &str, name: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn every_page_is_seen_by_whom_the_table_says_and_by_nobody_else() {
-    let registry = TestRegistry::start().await;
-    let owner = registry.author("owner").await;
-    let reader = registry.author("reader").await;
-    let stranger = registry.author("stranger").await;
-    registry.scope("secret", &owner, true).await;
-    registry.member("secret", &reader, Role::Reader).await;
-    registry.published(&owner, "open", "1.0.0").await;
-    registry.published(&owner, "secret/plan", "1.0.0").await;
+    let OpenAndSecret { registry, owner, reader, stranger, .. } = OpenAndSecret::start().await;
     let read = registry.token(&owner, &["read"]).await;
     let browsers = [
         ("nobody", Browser::new(&registry), false),

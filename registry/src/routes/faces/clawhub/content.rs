@@ -1,22 +1,20 @@
 //! A version's container, and single files of it.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::{HeaderMap, Method};
 use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::{Found, Which};
-use crate::auth::Caller;
 use crate::blobs::Kind;
 use crate::contents::Located;
 use crate::faces::Face;
 use crate::problem::Refusal;
+use crate::routes::asker::Asker;
 use crate::routes::content;
 use crate::routes::extract::Query;
-use crate::routes::faces::{Served, container, manifest};
-use crate::routes::relayed::Passage;
-use crate::state::Registry;
+use crate::routes::faces::{Served, container};
 
 /// Which file.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -46,25 +44,22 @@ pub(in crate::routes::faces) struct Slug {
     ),
     security((), ("token" = [])),
 )]
-#[expect(clippy::too_many_arguments, reason = "each is taken out of the request by its type")]
 pub(in crate::routes::faces) async fn file(
-    State(registry): State<Registry>,
-    caller: Caller,
-    passage: Passage,
+    asker: Asker,
     Path(slug): Path<String>,
     Query(asked): Query<Asked>,
     Query(which): Query<Which>,
     method: Method,
     headers: HeaderMap,
 ) -> Found<Response> {
-    let offer = which.offer(&registry, &caller, &passage, &slug).await?;
+    let offer = which.offer(&asker, &slug).await?;
     let (entry, _) = which.entry(&offer)?;
-    let manifest = manifest(&registry, &caller, &passage, entry).await?;
+    let manifest = asker.manifest(&entry.address).await?;
     let file = manifest.file(&asked.path).ok_or_else(Refusal::not_found)?;
     let public = !offer.document.private;
     let located = Located { kind: Kind::File, digest: file.sha256, size: file.size, public };
     let media_type = "application/octet-stream";
-    Ok(content::answer(&registry, &located, media_type, &method, &headers).await?)
+    Ok(content::answer(&asker.registry, &located, media_type, &method, &headers).await?)
 }
 
 /// A version's container: a zip with the files at its root.
@@ -80,18 +75,16 @@ pub(in crate::routes::faces) async fn file(
     security((), ("token" = [])),
 )]
 pub(in crate::routes::faces) async fn download(
-    State(registry): State<Registry>,
-    caller: Caller,
-    passage: Passage,
+    asker: Asker,
     Query(asked): Query<Slug>,
     Query(which): Query<Which>,
     method: Method,
     headers: HeaderMap,
 ) -> Found<Response> {
-    let offer = which.offer(&registry, &caller, &passage, &asked.slug).await?;
+    let offer = which.offer(&asker, &asked.slug).await?;
     let (entry, _) = which.entry(&offer)?;
     let is_public = !offer.document.private;
     let (face, media_type) = (Face::ClawHub, "application/zip");
     let served = Served { face, media_type, is_public, method: &method, asked: &headers };
-    Ok(container(&registry, &caller, &passage, entry, served).await?)
+    Ok(container(&asker, entry, served).await?)
 }

@@ -12,10 +12,10 @@ use super::{Found, Which, skill_json, version_json};
 use crate::auth::Caller;
 use crate::faces::{Face, fingerprint, rendering};
 use crate::problem::{Answer, Refusal};
+use crate::routes::asker::Asker;
 use crate::routes::extract::{Json, Query};
 use crate::routes::faces::listing::{self, Order};
-use crate::routes::faces::{Offer, listed, manifest, offer};
-use crate::routes::relayed::Passage;
+use crate::routes::faces::{Offer, listed, offer};
 use crate::search as full_text;
 use crate::state::Registry;
 
@@ -108,9 +108,7 @@ pub(in crate::routes::faces) struct Paged {
     security((), ("token" = [])),
 )]
 pub(in crate::routes::faces) async fn list(
-    State(registry): State<Registry>,
-    caller: Caller,
-    passage: Passage,
+    asker: Asker,
     Query(asked): Query<Paged>,
 ) -> Answer<Json<Value>> {
     let limit = asked.limit.unwrap_or(25).clamp(1, MOST);
@@ -122,12 +120,13 @@ pub(in crate::routes::faces) async fn list(
     };
     let prefix = asked.prefix.to_ascii_lowercase();
     let prefix = prefix.rsplit('/').next().unwrap_or_default();
-    let mut names = listing::page(&registry, &caller, order, prefix, (limit + 1, offset)).await?;
+    let mut names =
+        listing::page(&asker.registry, &asker.caller, order, prefix, (limit + 1, offset)).await?;
     let more = names.len() > limit as usize;
     names.truncate(limit as usize);
     let mut items = Vec::with_capacity(names.len());
     for name in names {
-        let Ok(offer) = offer(&registry, &caller, &passage, &name).await else { continue };
+        let Ok(offer) = offer(&asker, &name).await else { continue };
         let mut item = skill_json(&offer);
         if let (Some(latest), Some(item)) = (offer.latest(), item.as_object_mut()) {
             item.insert("latestVersion".to_owned(), version_json(latest));
@@ -162,14 +161,12 @@ pub(in crate::routes::faces) struct Asked {
     security((), ("token" = [])),
 )]
 pub(in crate::routes::faces) async fn resolve(
-    State(registry): State<Registry>,
-    caller: Caller,
-    passage: Passage,
+    asker: Asker,
     Query(asked): Query<Asked>,
     Query(which): Query<Which>,
 ) -> Found<Response> {
-    let offer = which.offer(&registry, &caller, &passage, &asked.slug).await?;
-    let found = matching(&registry, &caller, &passage, &offer, &asked.hash).await?;
+    let offer = which.offer(&asker, &asked.slug).await?;
+    let found = matching(&asker, &offer, &asked.hash).await?;
     let version = |entry: Option<&VersionEntry>| {
         entry.map_or(Value::Null, |entry| json!({"version": entry.version}))
     };
@@ -179,13 +176,12 @@ pub(in crate::routes::faces) async fn resolve(
 
 /// The version whose files are known by this.
 async fn matching<'o>(
-    registry: &Registry,
-    caller: &Caller,
-    passage: &Passage,
+    asker: &Asker,
     offer: &'o Offer,
     hash: &str,
 ) -> Answer<Option<&'o VersionEntry>> {
     let Ok(hash) = hash.parse::<Sha256Digest>() else { return Ok(None) };
+    let registry = &asker.registry;
     let readers = registry.data.database.readers();
     let recorded: Vec<String> =
         sqlx::query_scalar("SELECT address FROM renderings WHERE fingerprint = $1 AND face = $2")
@@ -211,7 +207,7 @@ async fn matching<'o>(
         if made > MOST_FINGERPRINTS {
             break;
         }
-        let manifest = match manifest(registry, caller, passage, entry).await {
+        let manifest = match asker.manifest(&entry.address).await {
             Ok(manifest) => manifest,
             Err(refusal) if refusal.code() == Refusal::not_found().code() => continue,
             Err(refusal) => return Err(refusal),

@@ -19,11 +19,9 @@ use skillpkg_schema::{QualifiedName, Version};
 use utoipa::IntoParams;
 
 use super::{Foreign, Offer, listing, name_of, offer};
-use crate::auth::Caller;
 use crate::problem::{Answer, Code, Refusal};
+use crate::routes::asker::Asker;
 use crate::routes::extract::Json;
-use crate::routes::relayed::Passage;
-use crate::state::Registry;
 
 /// Most scopes that an ambiguous name is told with.
 const MOST_MATCHES: u32 = 20;
@@ -82,25 +80,20 @@ pub(super) type Found<T> = Result<T, Miss>;
 
 impl Which {
     /// The skill that is meant by a slug.
-    async fn offer(
-        &self,
-        registry: &Registry,
-        caller: &Caller,
-        passage: &Passage,
-        slug: &str,
-    ) -> Found<Offer> {
+    async fn offer(&self, asker: &Asker, slug: &str) -> Found<Offer> {
         if let Some(owner) = &self.owner_handle {
             let owner = owner.trim_start_matches('@');
-            return Ok(offer(registry, caller, passage, &name_of(owner, slug)?).await?);
+            return Ok(offer(asker, &name_of(owner, slug)?).await?);
         }
         let bare = name_of(EMPTY_SCOPE, slug)?;
+        let Asker { registry, caller, .. } = asker;
         let mut names =
             listing::called(registry, caller, bare.name().as_str(), MOST_MATCHES).await?;
         if names.contains(&bare) || names.is_empty() {
-            return Ok(offer(registry, caller, passage, &bare).await?);
+            return Ok(offer(asker, &bare).await?);
         }
         match names.pop() {
-            Some(name) if names.is_empty() => Ok(offer(registry, caller, passage, &name).await?),
+            Some(name) if names.is_empty() => Ok(offer(asker, &name).await?),
             last => {
                 names.extend(last);
                 Err(Miss::Ambiguous(names))

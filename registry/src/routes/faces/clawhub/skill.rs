@@ -1,18 +1,16 @@
 //! What is told of a skill and of its versions.
 
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use skillpkg_schema::wire::Effect;
 
 use super::{Found, Which, milliseconds, moderation_json, skill_json, version_json};
-use crate::auth::Caller;
 use crate::faces::Face;
+use crate::routes::asker::Asker;
 use crate::routes::extract::{Json, Query};
-use crate::routes::faces::{Foreign, Rendered, base, listed, manifest, rendered};
-use crate::routes::relayed::Passage;
-use crate::state::Registry;
+use crate::routes::faces::{Foreign, Rendered, base, listed, rendered, url_of};
 
 /// Most versions of an answer.
 const MOST_VERSIONS: usize = 200;
@@ -30,16 +28,14 @@ const MOST_VERSIONS: usize = 200;
     security((), ("token" = [])),
 )]
 pub(in crate::routes::faces) async fn get(
-    State(registry): State<Registry>,
-    caller: Caller,
-    passage: Passage,
+    asker: Asker,
     Path(slug): Path<String>,
     Query(which): Query<Which>,
 ) -> Found<Response> {
-    let offer = which.offer(&registry, &caller, &passage, &slug).await?;
+    let offer = which.offer(&asker, &slug).await?;
     let mut skill = skill_json(&offer);
     if let Some(latest) = offer.latest()
-        && let Some(license) = manifest(&registry, &caller, &passage, latest).await?.license
+        && let Some(license) = asker.manifest(&latest.address).await?.license
         && let Some(skill) = skill.as_object_mut()
     {
         // The field for it takes one licence alone, and is shown as that one where it is absent.
@@ -69,14 +65,12 @@ pub(in crate::routes::faces) async fn get(
     security((), ("token" = [])),
 )]
 pub(in crate::routes::faces) async fn install(
-    State(registry): State<Registry>,
-    caller: Caller,
-    passage: Passage,
+    asker: Asker,
     Path(slug): Path<String>,
     Query(which): Query<Which>,
     asked: HeaderMap,
 ) -> Found<Response> {
-    let offer = which.offer(&registry, &caller, &passage, &slug).await?;
+    let offer = which.offer(&asker, &slug).await?;
     let name = &offer.document.name;
     let Some(latest) = offer.latest() else {
         let message = match offer.forbidden() {
@@ -91,10 +85,10 @@ pub(in crate::routes::faces) async fn install(
         response.extensions_mut().insert(Foreign);
         return Ok(response);
     };
-    let version = latest.version.to_string().replace('+', "%2B");
+    let version = url_of(&latest.version);
     let url = format!(
         "{}/clawhub/api/v1/download?slug={}&ownerHandle={}&version={version}",
-        base(&registry, &asked)?,
+        base(&asker.registry, &asked)?,
         name.name(),
         name.wire_scope(),
     );
@@ -117,13 +111,11 @@ pub(in crate::routes::faces) async fn install(
     security((), ("token" = [])),
 )]
 pub(in crate::routes::faces) async fn versions(
-    State(registry): State<Registry>,
-    caller: Caller,
-    passage: Passage,
+    asker: Asker,
     Path(slug): Path<String>,
     Query(which): Query<Which>,
 ) -> Found<Response> {
-    let offer = which.offer(&registry, &caller, &passage, &slug).await?;
+    let offer = which.offer(&asker, &slug).await?;
     let items: Vec<Value> =
         offer.listed().into_iter().take(MOST_VERSIONS).map(version_json).collect();
     Ok(listed(&json!({"items": items, "nextCursor": null}), offer.document.private)?)
@@ -146,15 +138,13 @@ pub(in crate::routes::faces) async fn versions(
     security((), ("token" = [])),
 )]
 pub(in crate::routes::faces) async fn version(
-    State(registry): State<Registry>,
-    caller: Caller,
-    passage: Passage,
+    asker: Asker,
     Path((slug, version)): Path<(String, String)>,
     Query(which): Query<Which>,
 ) -> Found<Response> {
-    let offer = which.offer(&registry, &caller, &passage, &slug).await?;
+    let offer = which.offer(&asker, &slug).await?;
     let entry = super::exact(&offer, &version)?;
-    let manifest = manifest(&registry, &caller, &passage, entry).await?;
+    let manifest = asker.manifest(&entry.address).await?;
     let files: Vec<Value> = manifest
         .files
         .iter()
@@ -187,18 +177,16 @@ pub(in crate::routes::faces) async fn version(
     security((), ("token" = [])),
 )]
 pub(in crate::routes::faces) async fn verify(
-    State(registry): State<Registry>,
-    caller: Caller,
-    passage: Passage,
+    asker: Asker,
     Path(slug): Path<String>,
     Query(which): Query<Which>,
     asked: HeaderMap,
 ) -> Found<Response> {
-    let offer = which.offer(&registry, &caller, &passage, &slug).await?;
+    let offer = which.offer(&asker, &slug).await?;
     let (entry, resolved) = which.entry(&offer)?;
     let document = &offer.document;
     let name = &document.name;
-    let container = match rendered(&registry, &caller, &passage, entry, Face::ClawHub).await? {
+    let container = match rendered(&asker, entry, Face::ClawHub).await? {
         Rendered::Container { digest, size, .. } => json!({"sha256": digest, "size": size}),
         Rendered::LeftOut(reason) => json!({"leftOut": reason}),
     };
@@ -216,7 +204,7 @@ pub(in crate::routes::faces) async fn verify(
     let warnings: Vec<_> = offer.advisories(&entry.version, Effect::Warn).collect();
     let page = format!(
         "{}/skills/{}/{}/{}",
-        base(&registry, &asked)?,
+        base(&asker.registry, &asked)?,
         name.wire_scope(),
         name.name(),
         entry.version
@@ -239,7 +227,7 @@ pub(in crate::routes::faces) async fn verify(
         "card": null,
         "artifact": {"container": container, "address": entry.address, "blake3": entry.blake3,
             "archive": entry.archive},
-        "provenance": {"log": registry.log.origin(), "logIndex": entry.log_index,
+        "provenance": {"log": asker.registry.log.origin(), "logIndex": entry.log_index,
             "yanked": entry.yanked},
         "security": {"advisories": warnings, "findings": entry.findings},
         "signature": {"signers": signers},
