@@ -126,14 +126,14 @@ pub(super) async fn download(
     asker: Asker,
     Path((scope, name, version)): Path<(String, String, String)>,
     method: Method,
-    asked: HeaderMap,
+    headers: HeaderMap,
 ) -> Answer<Response> {
     let offer = offer(&asker, &name_of(&scope, &name)?).await?;
     let version = version.parse().map_err(|_| Refusal::not_found())?;
     let entry = offer.exact(&version)?;
     let is_public = !offer.document.private;
     let (face, media_type) = (Face::Apm, "application/zip");
-    let served = Served { face, media_type, is_public, method: &method, asked: &asked };
+    let served = Served { face, media_type, is_public, method: &method, asked: &headers };
     container(&asker, entry, served).await
 }
 

@@ -47,7 +47,7 @@ pub(in crate::routes::faces) struct Slug {
 pub(in crate::routes::faces) async fn file(
     asker: Asker,
     Path(slug): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(query): Query<Asked>,
     Query(which): Query<Which>,
     method: Method,
     headers: HeaderMap,
@@ -55,7 +55,7 @@ pub(in crate::routes::faces) async fn file(
     let offer = which.offer(&asker, &slug).await?;
     let (entry, _) = which.entry(&offer)?;
     let manifest = asker.manifest(&entry.address).await?;
-    let file = manifest.file(&asked.path).ok_or_else(Refusal::not_found)?;
+    let file = manifest.file(&query.path).ok_or_else(Refusal::not_found)?;
     let public = !offer.document.private;
     let located = Located { kind: Kind::File, digest: file.sha256, size: file.size, public };
     let media_type = "application/octet-stream";
@@ -76,12 +76,12 @@ pub(in crate::routes::faces) async fn file(
 )]
 pub(in crate::routes::faces) async fn download(
     asker: Asker,
-    Query(asked): Query<Slug>,
+    Query(query): Query<Slug>,
     Query(which): Query<Which>,
     method: Method,
     headers: HeaderMap,
 ) -> Found<Response> {
-    let offer = which.offer(&asker, &asked.slug).await?;
+    let offer = which.offer(&asker, &query.slug).await?;
     let (entry, _) = which.entry(&offer)?;
     let is_public = !offer.document.private;
     let (face, media_type) = (Face::ClawHub, "application/zip");

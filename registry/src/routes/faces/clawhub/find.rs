@@ -52,12 +52,12 @@ pub(in crate::routes::faces) struct Searched {
 pub(in crate::routes::faces) async fn search(
     State(registry): State<Registry>,
     caller: Caller,
-    Query(asked): Query<Searched>,
+    Query(query): Query<Searched>,
 ) -> Answer<Json<Value>> {
-    let limit = asked.limit.unwrap_or(25).min(MOST);
-    let found = full_text::search(&registry, &caller, &asked.q, limit, 0).await?;
-    let is_exact = asked.mode.as_deref() == Some("exact");
-    let wanted = asked.q.to_ascii_lowercase();
+    let limit = query.limit.unwrap_or(25).min(MOST);
+    let found = full_text::search(&registry, &caller, &query.q, limit, 0).await?;
+    let is_exact = query.mode.as_deref() == Some("exact");
+    let wanted = query.q.to_ascii_lowercase();
     let wanted = wanted.rsplit('/').next().unwrap_or_default();
     let mut score = f64::from(u32::try_from(found.skills.len()).unwrap_or_default());
     let results: Vec<Value> = found
@@ -109,16 +109,16 @@ pub(in crate::routes::faces) struct Paged {
 )]
 pub(in crate::routes::faces) async fn list(
     asker: Asker,
-    Query(asked): Query<Paged>,
+    Query(query): Query<Paged>,
 ) -> Answer<Json<Value>> {
-    let limit = asked.limit.unwrap_or(25).clamp(1, MOST);
-    let offset = asked.cursor.as_deref().and_then(|cursor| cursor.parse().ok()).unwrap_or(0_u32);
-    let order = match asked.sort.as_deref() {
+    let limit = query.limit.unwrap_or(25).clamp(1, MOST);
+    let offset = query.cursor.as_deref().and_then(|cursor| cursor.parse().ok()).unwrap_or(0_u32);
+    let order = match query.sort.as_deref() {
         Some("createdAt") => Order::Created,
         Some("downloads" | "installs" | "trending" | "stars") => Order::Downloads,
         _ => Order::Updated,
     };
-    let prefix = asked.prefix.to_ascii_lowercase();
+    let prefix = query.prefix.to_ascii_lowercase();
     let prefix = prefix.rsplit('/').next().unwrap_or_default();
     let mut names =
         listing::page(&asker.registry, &asker.caller, order, prefix, (limit + 1, offset)).await?;
@@ -162,11 +162,11 @@ pub(in crate::routes::faces) struct Asked {
 )]
 pub(in crate::routes::faces) async fn resolve(
     asker: Asker,
-    Query(asked): Query<Asked>,
+    Query(query): Query<Asked>,
     Query(which): Query<Which>,
 ) -> Found<Response> {
-    let offer = which.offer(&asker, &asked.slug).await?;
-    let found = matching(&asker, &offer, &asked.hash).await?;
+    let offer = which.offer(&asker, &query.slug).await?;
+    let found = matching(&asker, &offer, &query.hash).await?;
     let version = |entry: Option<&VersionEntry>| {
         entry.map_or(Value::Null, |entry| json!({"version": entry.version}))
     };

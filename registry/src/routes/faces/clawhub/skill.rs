@@ -68,7 +68,7 @@ pub(in crate::routes::faces) async fn install(
     asker: Asker,
     Path(slug): Path<String>,
     Query(which): Query<Which>,
-    asked: HeaderMap,
+    headers: HeaderMap,
 ) -> Found<Response> {
     let offer = which.offer(&asker, &slug).await?;
     let name = &offer.document.name;
@@ -88,7 +88,7 @@ pub(in crate::routes::faces) async fn install(
     let version = url_of(&latest.version);
     let url = format!(
         "{}/clawhub/api/v1/download?slug={}&ownerHandle={}&version={version}",
-        base(&asker.registry, &asked)?,
+        base(&asker.registry, &headers)?,
         name.name(),
         name.wire_scope(),
     );
@@ -180,7 +180,7 @@ pub(in crate::routes::faces) async fn verify(
     asker: Asker,
     Path(slug): Path<String>,
     Query(which): Query<Which>,
-    asked: HeaderMap,
+    headers: HeaderMap,
 ) -> Found<Response> {
     let offer = which.offer(&asker, &slug).await?;
     let (entry, resolved) = which.entry(&offer)?;
@@ -204,7 +204,7 @@ pub(in crate::routes::faces) async fn verify(
     let warnings: Vec<_> = offer.advisories(&entry.version, Effect::Warn).collect();
     let page = format!(
         "{}/skills/{}/{}/{}",
-        base(&asker.registry, &asked)?,
+        base(&asker.registry, &headers)?,
         name.wire_scope(),
         name.name(),
         entry.version
