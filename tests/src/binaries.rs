@@ -37,6 +37,9 @@ fn build() -> PathBuf {
             "skillpkg",
             "-p",
             "skillpkg-registry",
+            // For its dependencies' features: see `Cargo.toml` of this package.
+            "-p",
+            "skillpkg-tests",
         ])
         .current_dir(&workspace)
         .status()
