@@ -106,10 +106,12 @@ async fn only_serving_and_the_first_account_make_a_registry() {
     std::fs::create_dir(&other).unwrap();
     std::fs::write(other.join("notes.txt"), "mine").unwrap();
     assert_eq!(answered(&other, &["user", "add", "ana"], 1)["error"]["code"], "no_registry");
+    let entries = || std::fs::read_dir(&other).unwrap().count();
+    let before = entries();
     let refused = run(&other, &["serve", "--listen", "127.0.0.1:0"]);
     let told = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && told.contains("`notes.txt`"), "{told}");
-    assert_eq!(std::fs::read_dir(&other).unwrap().count(), 1);
+    assert_eq!(entries(), before);
 }
 
 /// Every command that takes a data directory, with arguments that are understood.
