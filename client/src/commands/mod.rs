@@ -112,8 +112,6 @@ pub(crate) struct GlobalArguments {
 /// What `pack` and `publish` take.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PackingArguments {
-    /// The skill's directory (or, to publish, a packed archive); the working directory where absent
-    pub(crate) source: Option<PathBuf>,
     /// The version, in place of the one in the file
     #[arg(long)]
     pub(crate) version: Option<String>,
@@ -185,7 +183,7 @@ enum Command {
     Logout(logout::Arguments),
     /// Tell whose token it is and what it allows
     Whoami(whoami::Arguments),
-    /// Check, pack, sign and upload a skill
+    /// Check, pack, sign and upload skills
     Publish(publish::Arguments),
     /// Keep a version from being picked anew; who has it locked keeps it
     Yank(yank::Arguments),

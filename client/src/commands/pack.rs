@@ -20,6 +20,8 @@ use crate::context::Context;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: skillpkg pack examples/waitlist -o waitlist.skill.tar.zst")]
 pub(crate) struct Arguments {
+    /// The skill's directory; the working directory where absent
+    source: Option<PathBuf>,
     #[command(flatten)]
     packing: PackingArguments,
     /// Where to write it; `NAME-VERSION.skill.tar.zst` where absent
@@ -36,7 +38,7 @@ pub(crate) struct Arguments {
 /// Runs it; answers with the exit code.
 pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let options = packing::options(&arguments.packing)?;
-    let directory = packing::source(&arguments.packing);
+    let directory = arguments.source.unwrap_or_else(|| PathBuf::from("."));
     let plan = packing::plan(context, &directory, &options)?;
     if arguments.list {
         return list(context, plan.manifest());

@@ -1,7 +1,7 @@
 //! What `pack` and `publish` share: options read, and a plan signed and written.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 use skillpkg::{Error, Kind};
@@ -16,7 +16,7 @@ use crate::commands::PackingArguments;
 use crate::context::Context;
 
 /// What `--json` answers of an archive.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct ShownArchive {
     /// The whole name.
     pub(crate) name: QualifiedName,
@@ -63,11 +63,6 @@ pub(crate) fn options(arguments: &PackingArguments) -> Result<PackOptions, Error
     })
 }
 
-/// The directory or the archive that is meant.
-pub(crate) fn source(arguments: &PackingArguments) -> PathBuf {
-    arguments.source.clone().unwrap_or_else(|| PathBuf::from("."))
-}
-
 /// Checks a skill and chooses its files, telling what is worth telling.
 pub(crate) fn plan(
     context: &Context,
@@ -76,24 +71,48 @@ pub(crate) fn plan(
 ) -> Result<Packing, Error> {
     let packing = Packing::plan(directory, options).map_err(|faults| within(directory, faults))?;
     context.output.warn_all(packing.warnings());
+    detail(context, &packing);
+    Ok(packing)
+}
+
+/// As [`plan`], of one among several: each warning names the skill's directory too.
+pub(crate) fn plan_among(
+    context: &Context,
+    directory: &Path,
+    options: &PackOptions,
+) -> Result<Packing, Error> {
+    let packing = Packing::plan(directory, options).map_err(|faults| within(directory, faults))?;
+    for warning in packing.warnings() {
+        context.output.warn(&placed(directory, warning.clone()).to_string());
+    }
+    detail(context, &packing);
+    Ok(packing)
+}
+
+fn detail(context: &Context, packing: &Packing) {
     for file in &packing.manifest().files {
         context.output.detail(&format!("  {} ({})", file.path, counted(file.size, "byte")));
     }
-    Ok(packing)
+}
+
+/// A diagnostic of a skill's file, with the skill's directory before it.
+fn placed(directory: &Path, one: Diagnostic) -> Diagnostic {
+    let directory = directory.to_string_lossy();
+    let directory = directory.trim_end_matches('/');
+    if directory == "." {
+        return one;
+    }
+    let file = match one.file.as_deref() {
+        Some(file) => format!("{directory}/{file}"),
+        None => directory.to_owned(),
+    };
+    Diagnostic { file: Some(file), ..one }
 }
 
 /// The faults of a skill's files, each file with the skill's directory.
 fn within(directory: &Path, faults: Faults) -> Faults {
-    let directory = directory.to_string_lossy();
-    let directory = directory.trim_end_matches('/');
-    if directory == "." {
-        return faults;
-    }
-    let placed = faults.into_diagnostics().into_iter().map(|one| {
-        let file = one.file.as_deref().map(|file| format!("{directory}/{file}"));
-        Diagnostic { file, ..one }
-    });
-    match Faults::check((), placed.collect()) {
+    let in_file = |one: Diagnostic| if one.file.is_some() { placed(directory, one) } else { one };
+    match Faults::check((), faults.into_diagnostics().into_iter().map(in_file).collect()) {
         Err(faults) => faults,
         Ok(_) => Diagnostic::error("skill_refused", "the skill cannot be packed").into(),
     }

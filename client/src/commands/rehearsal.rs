@@ -26,8 +26,13 @@ pub(crate) struct Release<'a> {
 /// What came of asking.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// Nothing speaks against it, with what there is to tell.
-    Ready(String),
+    /// Nothing speaks against it.
+    Ready {
+        /// What there is to tell.
+        told: String,
+        /// Whether it is there already, with exactly this content.
+        is_there: bool,
+    },
     /// The registry was not asked, for this reason.
     NotAsked(String),
 }
@@ -67,8 +72,9 @@ pub(crate) async fn ask(context: &Context, release: &Release<'_>) -> Result<Outc
     check_grants(&who, name)?;
     check_scope(&who, name)?;
     let key = check_keys(&registry, release).await?;
-    let version = check_version(&registry, &who, release).await?;
-    Ok(Outcome::Ready(format!("{url} would take it from {}: {version}{key}", escape(&who.account))))
+    let (version, is_there) = check_version(&registry, &who, release).await?;
+    let told = format!("{url} would take it from {}: {version}{key}", escape(&who.account));
+    Ok(Outcome::Ready { told, is_there })
 }
 
 fn refused(code: &str, message: String) -> Error {
@@ -148,16 +154,17 @@ fn key_refused(code: &str, key: KeyId, fault: &str) -> Error {
     })
 }
 
-/// That the version is free, or is this very release, and the skill the account's to publish.
+/// That the version is free, or is this very release, and the skill the account's to publish;
+/// answers with which it is, in words, and whether it is this very release.
 async fn check_version(
     registry: &Registry,
     who: &WhoAmI,
     release: &Release<'_>,
-) -> Result<String, Error> {
+) -> Result<(&'static str, bool), Error> {
     let (name, version) = (&release.manifest.name, &release.manifest.version);
     let Some(document) = registry.document(name).await? else {
         check_alike(registry, name).await?;
-        return Ok("it would be a new skill".to_owned());
+        return Ok(("it would be a new skill", false));
     };
     let owners = registry.owners(name).await?.owners;
     if !owners.contains(&who.account) {
@@ -172,14 +179,14 @@ async fn check_version(
     }
     match document.version(version) {
         Some(entry) if entry.address == release.address => {
-            Ok("it is there already with exactly this content, and nothing would change".to_owned())
+            Ok(("it is there already with exactly this content, and nothing would change", true))
         }
         Some(_) => {
             let message = format!("{name} {version} is published already, with other content");
             Err(Error::new(Kind::Failed, "version_exists", message)
                 .with_hint("a version never changes: publish a new one"))
         }
-        None => Ok("it would be a new version".to_owned()),
+        None => Ok(("it would be a new version", false)),
     }
 }
 

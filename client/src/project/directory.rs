@@ -232,7 +232,7 @@ fn leads_outside(path: &Path, target: &Path) -> Error {
 }
 
 /// A failure to read or write, which names the path.
-pub(crate) fn io_error(path: &Path, error: &io::Error) -> Error {
+pub fn io_error(path: &Path, error: &io::Error) -> Error {
     let shown = skillpkg_schema::diagnostic::escape(&path.to_string_lossy());
     let code = match error.kind() {
         io::ErrorKind::PermissionDenied => "not_permitted",

@@ -9,8 +9,7 @@ mod file;
 mod lock;
 
 pub(crate) use archive::ProjectArchive;
-pub(crate) use directory::io_error;
-pub use directory::{ProjectDirectory, ProjectFiles, io_hint};
+pub use directory::{ProjectDirectory, ProjectFiles, io_error, io_hint};
 pub use edit::ProjectDocument;
 pub use file::{AgentsTable, ProjectFile};
 pub use lock::LockFile;

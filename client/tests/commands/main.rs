@@ -9,6 +9,7 @@ mod help;
 mod inspecting;
 mod keys;
 mod packing;
+mod publishing;
 mod starting;
 mod support;
 #[cfg(unix)]

@@ -342,3 +342,91 @@ fn what_is_not_there_is_named_with_what_is() {
         assert_eq!(ada.run(&arguments).ended_with(2).error_code(), code, "{arguments:?}");
     }
 }
+
+#[test]
+fn many_are_published_each_whole_and_what_is_refused_holds_up_no_other() {
+    let context = TestContext::new();
+    let ada = context.author("ada");
+    context.registry.command(&["scope", "add", "acme", "--owner", "ada"]);
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        write_skill(&ada.project.join("skills").join(name), name, "one", None);
+    }
+    ada.write("skills/x/SKILL.md", "---\nskill: x\ndescription: [\n---\n");
+    let all = ["publish", "skills", "--scope", "acme", "--version", "1.0.0"];
+    let with = |more: &[&str]| ada.run(&[&all[..], more].concat());
+    let told = |answer: &Value| -> Vec<String> {
+        let skills = answer["skills"].as_array().unwrap().iter();
+        skills.map(|one| one["status"].as_str().unwrap().to_owned()).collect()
+    };
+
+    let rehearsed = with(&["--dry-run", "--json"]).ended_with(1).json();
+    assert_eq!(told(&rehearsed), ["new", "new", "new", "new", "new", "new", "refused"]);
+    assert!(ada.json(&["search", "skill"])["skills"].as_array().unwrap().is_empty());
+    let published = with(&["--json"]).ended_with(1).json();
+    assert_eq!(told(&published), told(&rehearsed));
+    let registered = published["skills"].as_array().unwrap().iter();
+    assert_eq!(registered.filter(|one| !one["key_registered"].is_null()).count(), 1);
+    for (position, name) in ["a", "b", "c", "d", "e", "f"].into_iter().enumerate() {
+        let row = &published["skills"][position];
+        assert_eq!(row["name"], format!("acme/{name}"));
+        assert_eq!(ada.json(&["show", &format!("acme/{name}")])["address"], row["address"]);
+    }
+
+    // Again: the same, one with other content, and one of a new version.
+    ada.write("skills/b/NOTES.md", "two");
+    let again = with(&["--json"]).ended_with(1).json();
+    let expected =
+        ["unchanged", "refused", "unchanged", "unchanged", "unchanged", "unchanged", "refused"];
+    assert_eq!(told(&again), expected);
+    assert_eq!(again["skills"][1]["error"]["code"], "version_exists");
+    assert_eq!(told(&with(&["--dry-run", "--json"]).json()), expected);
+    let text = with(&[]).ended_with(1);
+    for line in ["unchanged  acme/a 1.0.0  skills/a", "refused    acme/b 1.0.0  skills/b"] {
+        assert!(text.stdout.contains(line), "{}", text.stdout);
+    }
+    assert!(text.stdout.contains("skills/x/SKILL.md:"), "{}", text.stdout);
+    assert!(text.stderr.contains("5 unchanged, 2 refused."), "{}", text.stderr);
+
+    // Without the right to publish there, each is refused, with the exit code of a refusal.
+    let eve = context.author("eve");
+    let directory = ada.project.join("skills");
+    let theirs = [&all[..1], &[directory.to_str().unwrap()], &all[2..]].concat();
+    eve.run(&theirs).ended_with(5);
+}
+
+#[cfg(unix)]
+#[test]
+fn told_to_end_between_two_what_was_published_is_listed() {
+    use std::io::{BufRead as _, BufReader};
+
+    let context = TestContext::new();
+    let ada = context.author("ada");
+    for number in 0..24 {
+        let name = format!("s{number:02}");
+        write_skill(&ada.project.join("skills").join(&name), &name, "one", None);
+    }
+    let arguments = ["publish", "skills", "--version", "1.0.0", "--json"];
+    let mut child = ada.command(&arguments).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().starts_with("Published ")));
+    let pid = child.id().to_string();
+    std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    let rest = std::thread::spawn(move || lines.count());
+    let output = child.wait_with_output().unwrap();
+    rest.join().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let skills = answer["skills"].as_array().unwrap();
+    assert_eq!(skills.len(), 24);
+    let of = |status: &str| skills.iter().filter(|one| one["status"] == status).count();
+    assert!(of("new") >= 1 && of("not_sent") >= 1, "{answer}");
+    assert_eq!(of("new") + of("not_sent"), 24);
+    for one in skills {
+        let is_there = ada.run(&["show", one["name"].as_str().unwrap()]).code == 0;
+        assert_eq!(is_there, one["status"] == "new", "{one}");
+    }
+    // Once more, and the rest follows.
+    let answer = ada.run(&arguments).succeeded().json();
+    let unchanged = answer["skills"].as_array().unwrap().iter();
+    assert_eq!(unchanged.filter(|one| one["status"] == "unchanged").count(), of("new"));
+}

@@ -1,0 +1,182 @@
+//! `skillpkg publish`.
+
+mod many;
+mod ready;
+mod send;
+mod sources;
+mod table;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use skillpkg::Error;
+use skillpkg::settings::registry_text;
+use skillpkg_schema::Diagnostic;
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::signature::{KeyId, PublicKey};
+
+use self::ready::{Maker, Ready};
+use self::send::{Sent, registry_of, rehearse, remember, send};
+use self::sources::Sources;
+use crate::commands::PackingArguments;
+use crate::commands::found::counted;
+use crate::commands::packing::{self, ShownArchive};
+use crate::commands::rehearsal::Outcome;
+use crate::context::Context;
+
+/// Check, pack, sign and upload skills.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example: skillpkg publish examples/waitlist")]
+pub(crate) struct Arguments {
+    /// Directories of skills, or packed archives; one that is no skill stands for the skills beneath
+    /// it. The working directory where absent
+    #[arg(value_name = "DIR|FILE")]
+    sources: Vec<PathBuf>,
+    #[command(flatten)]
+    packing: PackingArguments,
+    /// The scope that skills are published in, each under the name in its file
+    #[arg(long, conflicts_with = "name")]
+    scope: Option<String>,
+    /// Do everything but upload, and ask the registry whether it would take it
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Serialize)]
+struct Published {
+    #[serde(flatten)]
+    archive: ShownArchive,
+    registry: Option<String>,
+    log_index: Option<u64>,
+    created: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_registered: Option<KeyId>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Diagnostic>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+    /// Of a dry run: whether the registry was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<bool>,
+}
+
+impl Published {
+    /// Of what was sent.
+    fn sent(archive: ShownArchive, url: &str, sent: &Sent) -> Self {
+        let answer = &sent.answer;
+        Self {
+            archive: ShownArchive { archive: answer.archive, size: answer.size, ..archive },
+            registry: Some(url.to_owned()),
+            log_index: answer.log_index,
+            created: answer.created,
+            key_registered: answer.key_registered,
+            warnings: answer.warnings.clone(),
+            dry_run: false,
+            asked: None,
+        }
+    }
+
+    /// Of what was only packed, and asked about or not.
+    fn rehearsed(context: &Context, archive: ShownArchive, asked: bool) -> Self {
+        let registry = context.settings.registry_for(&archive.name).ok();
+        Self {
+            archive,
+            registry: registry.map(|choice| registry_text(&choice.url).to_owned()),
+            log_index: None,
+            created: false,
+            key_registered: None,
+            warnings: Vec::new(),
+            dry_run: true,
+            asked: Some(asked),
+        }
+    }
+}
+
+/// Runs it; answers with the exit code.
+pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
+    let Arguments { sources, packing, scope, dry_run } = arguments;
+    let maker = Maker::new(context, &packing, scope.as_deref())?;
+    match sources::find(context, sources)? {
+        Sources::One(source) => one(context, maker, &source, dry_run).await,
+        Sources::Many(sources) => many::run(context, maker, sources, dry_run).await,
+    }
+}
+
+async fn one(
+    context: &Context,
+    mut maker: Maker<'_>,
+    source: &Path,
+    dry_run: bool,
+) -> Result<u8, Error> {
+    let ready = maker.make(source)?;
+    context.output.talk(&packing::tell(&ready.manifest));
+    let archive = ready.shown(source);
+    if dry_run {
+        let asked = told_rehearsal(context, &ready, rehearse(context, &ready).await?);
+        context.output.json(&Published::rehearsed(context, archive, asked))?;
+        return Ok(0);
+    }
+    let (name, version) = (&ready.manifest.name, &ready.manifest.version);
+    let registry = registry_of(context, name).await?;
+    let url = registry_text(registry.url());
+    let sent = send(context, &registry, &ready).await?;
+    remember(context, &registry, &format!("{name} {version}")).await?;
+    tell(context, &sent, url, &ready.keys());
+    context.output.json(&Published::sent(archive, url, &sent))?;
+    Ok(0)
+}
+
+/// Tells what came of a dry run; answers whether the registry was asked.
+fn told_rehearsal(context: &Context, ready: &Ready, outcome: Outcome) -> bool {
+    let (name, version) = (&ready.manifest.name, &ready.manifest.version);
+    match outcome {
+        Outcome::Ready { told, .. } => {
+            let ready = format!("{name} {version} is ready to publish, and nothing was sent.");
+            context.output.talk(&format!("{ready}\n{told}."));
+            true
+        }
+        Outcome::NotAsked(reason) => {
+            context.output.talk(&format!(
+                "{name} {version} is packed and signed, and nothing was sent. Whether it may be \
+                 published was not asked: {reason}."
+            ));
+            false
+        }
+    }
+}
+
+/// Tells what came of a publish.
+fn tell(context: &Context, sent: &Sent, url: &str, keys: &[PublicKey]) {
+    let output = context.output;
+    let Sent { answer, proof } = sent;
+    output.warn_all(&answer.warnings);
+    if !answer.findings.is_empty() {
+        let counts = counted(&answer.findings);
+        output
+            .talk(&format!("Whoever installs it is shown what was found in its files: {counts}."));
+    }
+    if let Some(key) = &answer.key_registered {
+        let whose = proof.as_ref().map_or_else(String::new, |proof| {
+            format!(" `{}` at the registry {}", escape(&proof.account), escape(&proof.registry))
+        });
+        output.talk(&format!(
+            "Registered key {} with your account{whose}: it was the account's first publish. A \
+             further key needs `skillpkg keys add`.",
+            key.short()
+        ));
+        for other in keys.iter().map(PublicKey::id).filter(|other| other != key) {
+            output.warn(&format!(
+                "key {} is not registered, and its signature counts for nothing there",
+                other.short()
+            ));
+        }
+    }
+    let (name, version) = (&answer.name, &answer.version);
+    if answer.created {
+        output.talk(&format!("Published {name} {version} to {url} as {}.", answer.address));
+    } else {
+        output.talk(&format!(
+            "{name} {version} was at {url} already, with exactly this content: nothing changed."
+        ));
+    }
+}
