@@ -4,6 +4,7 @@
 //! host says in [`settings::Settings`] where things are.
 
 pub mod activation;
+pub mod adopt;
 pub mod agents;
 pub mod audit;
 pub mod bundle;

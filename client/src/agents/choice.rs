@@ -67,7 +67,8 @@ impl Agents {
 }
 
 impl Agent {
-    fn directory(&self, reach: Reach) -> Option<PathBuf> {
+    /// Its directory of skills, relative to the project or the user's home unless it is absolute.
+    pub(crate) fn directory(&self, reach: Reach) -> Option<PathBuf> {
         match reach {
             Reach::Project => self.project.as_ref().map(PathBuf::from),
             Reach::Global => self.global.clone(),

@@ -65,7 +65,8 @@ pub(crate) fn tell_activated(report: &Report, output: Output) -> Result<(), Erro
     tell_as("activated", report, output)
 }
 
-fn tell_as(done: &str, report: &Report, output: Output) -> Result<(), Error> {
+/// Tells what was done, in this word.
+pub(crate) fn tell_as(done: &str, report: &Report, output: Output) -> Result<(), Error> {
     let (changed, unchanged): (Vec<&Outcome>, Vec<&Outcome>) =
         report.skills.iter().partition(|skill| skill.changed);
     if output.json {

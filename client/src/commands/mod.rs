@@ -3,6 +3,7 @@
 mod absent;
 mod account;
 mod activate;
+mod adopt;
 mod agent_rules;
 mod attendant;
 mod audit;
@@ -199,6 +200,8 @@ enum Command {
     Show(show::Arguments),
     /// Install skills: resolve, fetch, verify, activate and place them
     Install(install::Arguments),
+    /// Take over what `npx skills`, `apm` or `clawhub` installed
+    Adopt(adopt::Arguments),
     /// Make the project what its lockfile says
     Sync(sync::Arguments),
     /// Write skills with their proofs to one file, for machines without a network
@@ -272,6 +275,7 @@ fn start(global: &GlobalArguments, command: Command, output: Output) -> Result<u
         .map_err(|error| Error::new(Kind::Failed, "runtime_failed", error.to_string()))?;
     let directory = match &command {
         Command::Mcp(arguments) => arguments.project.as_deref(),
+        Command::Adopt(arguments) => arguments.directory(),
         _ => None,
     };
     let context = Context::new(global, directory, output)?;
@@ -300,6 +304,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Search(arguments) => search::run(arguments, context).await,
         Command::Show(arguments) => show::run(arguments, context).await,
         Command::Install(arguments) => install::run(arguments, context).await,
+        Command::Adopt(arguments) => adopt::run(arguments, context).await,
         Command::Sync(arguments) => sync::run(arguments, context).await,
         Command::Bundle(arguments) => bundle::run(arguments, context).await,
         Command::Update(arguments) => update::run(arguments, context).await,

@@ -136,7 +136,7 @@ impl Change {
     /// Says in `skillpkg.toml` what is asked for.
     fn note(&mut self, session: &Session<'_>, job: &Job, locked: &Locked) -> Result<(), Error> {
         let mut wanted = job.goal.wanted.clone();
-        match job.goal.entry {
+        match &job.goal.entry {
             Entry::Unchanged => return Ok(()),
             Entry::AsAsked => {
                 // By either algorithm it is the same snapshot; the lockfile compares by SHA-256.
@@ -155,6 +155,9 @@ impl Change {
                 };
                 let comparators = vec![comparator];
                 wanted.requirement = Requirement::Semver(semver::VersionReq { comparators });
+            }
+            Entry::Versions(versions) => {
+                wanted.requirement = Requirement::Semver(versions.clone());
             }
         }
         if session.files.project.skill(&wanted.name) != Some(&wanted) {

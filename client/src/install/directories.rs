@@ -1,6 +1,6 @@
 //! The directories that each skill of a project is placed in.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use skillpkg_schema::QualifiedName;
@@ -12,7 +12,7 @@ use crate::real_path;
 use crate::state::Placement;
 
 /// Directories, absolute, and the agents that each is for.
-type Places = Vec<(PathBuf, Vec<String>)>;
+pub(super) type Places = Vec<(PathBuf, Vec<String>)>;
 
 /// The directories that each skill of a project is placed in.
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub(super) struct Directories<'a> {
     of_project: Option<Places>,
     /// Those for a skill that is placed nowhere yet.
     otherwise: Places,
+    /// Those beside the others, by skill.
+    beside: BTreeMap<QualifiedName, Places>,
 }
 
 impl<'a> Directories<'a> {
@@ -39,7 +41,8 @@ impl<'a> Directories<'a> {
             session.remembered.placed.iter().map(|placed| &placed.name).collect();
         let is_named = [named, configured, used].iter().any(|ids| !ids.is_empty());
         if !is_named && skills.into_iter().all(|name| standing.contains(name)) {
-            return Ok(Self { session, named: None, of_project: None, otherwise: Vec::new() });
+            let (otherwise, beside) = (Vec::new(), BTreeMap::new());
+            return Ok(Self { session, named: None, of_project: None, otherwise, beside });
         }
         let agents = Agents::of(session.settings)?;
         let (reach, base) = (session.options.reach, session.base());
@@ -57,7 +60,13 @@ impl<'a> Directories<'a> {
             Some(places) => places,
             None => places(&agents.detected(base.path, reach))?,
         };
-        Ok(Self { session, named: some(named)?, of_project: some(used)?, otherwise })
+        let (named, of_project) = (some(named)?, some(used)?);
+        Ok(Self { session, named, of_project, otherwise, beside: BTreeMap::new() })
+    }
+
+    /// With these directories beside the others.
+    pub(super) fn with(self, beside: BTreeMap<QualifiedName, Places>) -> Self {
+        Self { beside, ..self }
     }
 
     /// The directories of one skill.
@@ -65,6 +74,16 @@ impl<'a> Directories<'a> {
     /// What was named for the command is added to where the skill is; else the project decides, else
     /// the skill stays where it is, else it goes where the agents are.
     pub(super) fn of(&self, name: &QualifiedName) -> Places {
+        let mut places = self.chosen(name);
+        for (path, agents) in self.beside.get(name).into_iter().flatten() {
+            if !places.iter().any(|(there, _)| there == path) {
+                places.push((path.clone(), agents.clone()));
+            }
+        }
+        places
+    }
+
+    fn chosen(&self, name: &QualifiedName) -> Places {
         let ledger = &self.session.remembered;
         let present: Places = ledger
             .placed_of(name)

@@ -6,7 +6,8 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_store::content::{Store, StoreError};
 
 use super::folder::{Base, Folder, Found};
-use crate::state::{Occupant, Placement, Step};
+use crate::adopt::FoundTree;
+use crate::state::{Foreign, Occupant, Placement, Step};
 use crate::{Error, Kind};
 
 /// The agents' directories of one change, each opened once and held until it is made.
@@ -57,6 +58,15 @@ impl<'a> Folders<'a> {
     /// Whether `occupant` stands at `path`: the link, or a copy as it was placed.
     pub(super) fn holds(&mut self, path: &Path, occupant: &Occupant) -> Result<bool, Error> {
         let found = self.look(path)?;
+        if let Some(foreign) = &occupant.found {
+            return Ok(match (found, foreign) {
+                (Found::Link(target), Foreign::Link(said)) => target == *said,
+                (Found::Directory, Foreign::Tree(fingerprint)) => {
+                    FoundTree::read(path).is_ok_and(|tree| tree.fingerprint() == *fingerprint)
+                }
+                _ => false,
+            });
+        }
         Ok(match (found, occupant.placement) {
             (Found::Link(target), Placement::Link) => {
                 target == self.store.tree_path(&occupant.address)
@@ -93,6 +103,16 @@ impl<'a> Folders<'a> {
 
     /// Makes a step that was staged.
     pub(super) fn make(&mut self, step: &Step) -> Result<(), Error> {
+        // What another tool placed may have been edited since it was looked at: a person may have
+        // been asked meanwhile.
+        if let Some(before) = step.before.as_ref().filter(|before| before.found.is_some())
+            && !self.holds(&step.path, before)?
+        {
+            let shown = escape(&step.path.to_string_lossy());
+            let message = format!("`{shown}` was changed since it was looked at, and is kept");
+            return Err(Error::new(Kind::Refused, "edited", message)
+                .with_hint("run this again: it looks at it anew"));
+        }
         self.exchange(&step.path, step.before.is_some(), step.after.is_some())
     }
 

@@ -1,9 +1,14 @@
 //! What a command wants a project to become.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use skillpkg_schema::finding::Findings;
 use skillpkg_schema::{QualifiedName, Version};
 
+use super::directories::Places;
 use crate::project::{Locked, Wanted};
+use crate::state::Foreign;
 
 /// One skill that the project is to have.
 #[derive(Debug, Clone)]
@@ -19,7 +24,7 @@ pub(super) struct GoalSkill {
 }
 
 /// What `skillpkg.toml` is to say of a skill.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Entry {
     /// What it says.
     Unchanged,
@@ -27,6 +32,8 @@ pub(super) enum Entry {
     AsAsked,
     /// The caret of what was resolved, as nobody asked for more.
     CaretOfResolved,
+    /// These versions, whatever else was asked for to find the one.
+    Versions(semver::VersionReq),
 }
 
 /// What a command wants a project to become.
@@ -41,6 +48,11 @@ pub(super) struct Goal {
     pub(super) is_update: bool,
     /// Whether registries are asked once an hour what they say of skills that are here.
     pub(super) refreshes: bool,
+    /// What other tools placed and is taken over, by its path, as it was found.
+    pub(super) adopted: BTreeMap<PathBuf, Foreign>,
+    /// Directories that skills are placed in beside those that are chosen otherwise, with the agents
+    /// that each is for.
+    pub(super) beside: BTreeMap<QualifiedName, Places>,
 }
 
 /// What became of one skill.

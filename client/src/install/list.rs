@@ -1,5 +1,6 @@
 //! `list` and `sync --check`: what a project has, and how that differs from what it should have.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
@@ -249,13 +250,14 @@ pub fn drift(
     let logs = Logs::new(&trust);
     let base = session.base();
     let mut folders = Folders::new(&base, &session.store);
-    let leaving = unwanted(&session);
+    let (leaving, none) = (unwanted(&session), BTreeMap::new());
     let mut placing = Placing {
         folders: &mut folders,
         store: &session.store,
         ledger: Ledger::of(&session.remembered),
         leaving: &leaving,
         discard_edits: false,
+        adopted: &none,
     };
     for wanted in &session.files.project.skills {
         let name = &wanted.name;

@@ -56,7 +56,7 @@ pub(super) async fn make(
         Policy::with_project(session.settings, project)?
     };
     let names = goal.skills.iter().map(|skill| &skill.wanted.name);
-    let directories = Directories::choose(session, names)?;
+    let directories = Directories::choose(session, names)?.with(goal.beside.clone());
     let before = session.state.signers()?;
     let jobs = source::find(session, &goal, &policy, &before, attendant).await?;
     check_names(session, &goal)?;
@@ -70,6 +70,7 @@ pub(super) async fn make(
         ledger: Ledger::of(&session.remembered),
         leaving: &goal.removed,
         discard_edits: session.options.discard_edits,
+        adopted: &goal.adopted,
     };
     let mut report = Report { removed: removed(session, &goal), ..Report::default() };
     let (mut going, mut plans) = (Vec::new(), Vec::new());
@@ -176,6 +177,7 @@ pub(super) fn hide(
         ledger: Ledger::of(&session.remembered),
         leaving: &[],
         discard_edits: session.options.discard_edits,
+        adopted: &BTreeMap::new(),
     };
     let mut change = Change::of(session, names);
     for name in names {

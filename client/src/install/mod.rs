@@ -24,6 +24,7 @@ mod session;
 mod source;
 mod standing;
 mod sync;
+mod take_over;
 mod trust;
 mod update;
 
@@ -37,6 +38,7 @@ pub use pick::{PickError, pick};
 pub use remove::{activate, deactivate, remove};
 pub(crate) use source::locked_entry;
 pub use sync::{Frozen, sync};
+pub(crate) use take_over::{Present, TakenOver, take_over};
 pub(crate) use trust::{Candidate, check_file_signer, vouched};
 pub use update::update;
 

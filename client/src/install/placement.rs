@@ -1,5 +1,6 @@
 //! What has to change in agents' directories for a skill to be placed, or to be gone.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use skillpkg_schema::diagnostic::escape;
@@ -10,7 +11,7 @@ use super::folder::Found;
 use super::folders::{Folders, split};
 use super::ledger::Ledger;
 use super::prepare::stored;
-use crate::state::{Occupant, Placed, Placement, Step};
+use crate::state::{Foreign, Occupant, Placed, Placement, Step};
 use crate::{Error, Kind};
 
 /// Where one skill is to be placed.
@@ -57,6 +58,8 @@ pub(super) struct Placing<'p, 's> {
     /// Skills that the project is to have no more: what was placed of them may be replaced.
     pub(super) leaving: &'p [QualifiedName],
     pub(super) discard_edits: bool,
+    /// What other tools placed and is taken over, as it was found.
+    pub(super) adopted: &'p BTreeMap<PathBuf, Foreign>,
 }
 
 /// What stands at a place.
@@ -143,7 +146,8 @@ impl Placing<'_, '_> {
             Some(placed) if !target.change_placement => placed.placement,
             _ => target.placement,
         };
-        let after = Occupant { address: target.address, placement, discard_edits: false };
+        let after =
+            Occupant { address: target.address, placement, discard_edits: false, found: None };
         let mut agents = agents.to_vec();
         for agent in listed.map(|placed| placed.agents.as_slice()).unwrap_or_default() {
             if !agents.contains(agent) {
@@ -157,7 +161,11 @@ impl Placing<'_, '_> {
             placement,
             agents,
         });
-        let before = match self.standing(target.name, path)? {
+        let standing = match self.taken_over(target, path)? {
+            Some(occupant) => Standing::Ours(occupant),
+            None => self.standing(target.name, path)?,
+        };
+        let before = match standing {
             Standing::Nothing => None,
             Standing::Ours(before) if before == after => return Ok(()),
             Standing::Ours(before) => Some(before),
@@ -179,6 +187,18 @@ impl Placing<'_, '_> {
             after: Some(after),
         });
         Ok(())
+    }
+
+    /// What another tool placed at `path`, where it is taken over and still as it was found.
+    fn taken_over(&mut self, target: &Target<'_>, path: &Path) -> Result<Option<Occupant>, Error> {
+        let Some(found) = self.adopted.get(path) else { return Ok(None) };
+        let placement = match found {
+            Foreign::Tree(_) => Placement::Copy,
+            Foreign::Link(_) => Placement::Link,
+        };
+        let (address, found) = (target.address, Some(found.clone()));
+        let occupant = Occupant { address, placement, discard_edits: false, found };
+        Ok(self.folders.holds(path, &occupant)?.then_some(occupant))
     }
 
     fn take_out(&mut self, placed: &Placed, plan: &mut Plan) -> Result<(), Error> {
@@ -213,6 +233,7 @@ impl Placing<'_, '_> {
                     address: placed.address,
                     placement: Placement::Copy,
                     discard_edits: false,
+                    found: None,
                 };
                 match edits(self.store, &placed.address, path)? {
                     files if files.is_empty() => Standing::Ours(occupant),
@@ -233,7 +254,12 @@ impl Placing<'_, '_> {
         listed: Option<&Placed>,
     ) -> Result<Standing, Error> {
         let ours = |address| {
-            Standing::Ours(Occupant { address, placement: Placement::Link, discard_edits: false })
+            Standing::Ours(Occupant {
+                address,
+                placement: Placement::Link,
+                discard_edits: false,
+                found: None,
+            })
         };
         if let Some(placed) = listed.filter(|one| self.store.tree_path(&one.address) == target) {
             return Ok(ours(placed.address));

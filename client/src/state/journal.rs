@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use skillpkg_schema::{ContentAddress, QualifiedName};
+use skillpkg_schema::{ContentAddress, QualifiedName, Sha256Digest};
 
 use super::document::Durable;
 use super::{Placement, ProjectState, State};
@@ -20,6 +20,19 @@ pub struct Occupant {
     /// Whether it goes even where its user has edited it.
     #[serde(default)]
     pub discard_edits: bool,
+    /// What another tool placed there, where it is that which is taken over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Foreign>,
+}
+
+/// What another tool placed, exactly as it was found: it goes only while it is still that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Foreign {
+    /// A directory, by one digest of all that it holds.
+    Tree(Sha256Digest),
+    /// A link, by what it says.
+    Link(PathBuf),
 }
 
 /// One thing that changes in an agent's directory.
@@ -86,12 +99,13 @@ mod tests {
     use super::*;
     use crate::state::Placed;
     use proptest::prelude::*;
-    use skillpkg_schema::Sha256Digest;
 
     fn journal(path: &str, discard_edits: bool, before: bool) -> Journal {
         let address = Sha256Digest::of(b"snapshot").address();
         let name: QualifiedName = "acme/waitlist".parse().unwrap();
-        let occupant = |placement| Occupant { address, placement, discard_edits };
+        let found = None;
+        let occupant =
+            |placement| Occupant { address, placement, discard_edits, found: found.clone() };
         let path = PathBuf::from(path);
         Journal {
             steps: vec![Step {
@@ -127,6 +141,18 @@ mod tests {
         state.end(root).unwrap();
         assert_eq!(state.journal(root).unwrap(), None);
         state.end(root).unwrap();
+    }
+
+    #[test]
+    fn what_another_tool_placed_is_written_as_it_was_found() {
+        let tree = Foreign::Tree(Sha256Digest::of(b"theirs"));
+        let link = Foreign::Link("../theirs".into());
+        for (foreign, start) in [(tree, "{\"tree\":\"4c55a855"), (link, "{\"link\":\"../theirs\"}")]
+        {
+            let text = serde_json::to_string(&foreign).unwrap();
+            assert!(text.starts_with(start), "{text}");
+            assert_eq!(serde_json::from_str::<Foreign>(&text).unwrap(), foreign);
+        }
     }
 
     proptest! {

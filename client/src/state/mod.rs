@@ -14,7 +14,7 @@ mod signers;
 pub use approvals::Provenance;
 pub(crate) use document::{Durable, Stored};
 pub use error::StateError;
-pub use journal::{Journal, Occupant, Step, TextChange};
+pub use journal::{Foreign, Journal, Occupant, Step, TextChange};
 pub use live::Live;
 pub use lock::ProjectLock;
 pub(crate) use lock::{PATIENCE, lock_file};

@@ -3,6 +3,7 @@ use crate::support::Machine;
 /// The commands of authors, whose help is held word for word.
 const AUTHORS: &[&str] = &[
     "init",
+    "adopt",
     "bundle",
     "check",
     "inspect",

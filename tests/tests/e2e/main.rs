@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that cannot do its part ends the test")]
 
 mod accounts;
+mod adopt;
 mod agent_skills;
 mod apm;
 mod bound;

@@ -214,6 +214,6 @@ pub(super) fn picture_of(root: &Path) -> BTreeMap<String, String> {
     picture
 }
 
-fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

@@ -8,4 +8,5 @@ mod places;
 mod refusals;
 #[cfg(unix)]
 mod skips;
+mod taking;
 mod young;

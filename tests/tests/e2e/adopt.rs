@@ -1,0 +1,206 @@
+//! A project moves from another tool to skillpkg: what is exactly a published version is taken over,
+//! and nothing else is touched.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use skillpkg_tests::{Machine, OtherClient, copy_all};
+
+use crate::faces::{HARD, Stage, agent_skill, borrowed};
+
+/// The project's own client in the project of another.
+fn in_project_of(stage: &Stage, client: &OtherClient) -> Machine {
+    stage.context.machine("ben").in_project(&client.project)
+}
+
+fn adopted(answer: &Value) -> Vec<String> {
+    let adopted = answer["adopted"].as_array().unwrap().iter();
+    adopted
+        .map(|one| {
+            format!("{}@{}", one["name"].as_str().unwrap(), one["version"].as_str().unwrap())
+        })
+        .collect()
+}
+
+fn left<'a>(answer: &'a Value, key: &str) -> &'a Value {
+    let left = answer["left"].as_array().unwrap();
+    left.iter().find(|one| one["key"] == key).unwrap()
+}
+
+fn is_ours(path: &Path) -> bool {
+    path.read_link().is_ok_and(|target| target.is_absolute())
+}
+
+#[test]
+fn a_project_of_npx_skills_is_taken_over_and_an_edited_skill_is_kept() {
+    let stage = Stage::new();
+    let test = "a_project_of_npx_skills_is_taken_over_and_an_edited_skill_is_kept";
+    let Some(client) = OtherClient::skills(test, &stage.context.path("skills")) else { return };
+    stage.publish("acme/pdf-tools", "1.0.0", &borrowed(&agent_skill("1.0.0")));
+    stage.publish("acme/waitlist", "1.0.0", &[("SKILL.md", HARD)]);
+    stage.publish("acme/edited", "1.0.0", &[("SKILL.md", &HARD.replace("waitlist", "edited"))]);
+    for (name, agents) in [
+        ("pdf-tools", &["claude-code", "cursor"][..]),
+        ("waitlist", &["claude-code"]),
+        ("edited", &["claude-code"]),
+    ] {
+        let url = format!("{}/s/acme/{name}", stage.url());
+        let mut arguments = vec!["add", &url, "-y"];
+        for agent in agents {
+            arguments.extend(["-a", agent]);
+        }
+        client.run(&arguments).succeeded();
+    }
+    stage.publish("acme/pdf-tools", "1.1.0", &borrowed(&agent_skill("1.1.0")));
+    let edited = client.project.join(".claude/skills/edited/SKILL.md");
+    let mine = format!("{}Mine.\n", fs::read_to_string(&edited).unwrap());
+    fs::write(&edited, &mine).unwrap();
+    let lock = client.read("skills-lock.json");
+
+    let ben = in_project_of(&stage, &client);
+    let before = ben.picture();
+    let shown = ben.run(&["adopt", "--dry-run", "--json"]).succeeded().json();
+    assert_eq!(adopted(&shown), ["acme/pdf-tools@1.0.0", "acme/waitlist@1.0.0"]);
+    assert_eq!(shown["changed"], false);
+    let kept = left(&shown, "edited");
+    assert_eq!(
+        (&kept["code"], &kept["nearest"]["name"]),
+        (&"differs".into(), &"acme/edited".into())
+    );
+    assert_eq!(kept["nearest"]["differing"][0]["path"], "SKILL.md");
+    assert_eq!(ben.run(&["adopt", "--json"]).ended_with(5).error_code(), "approval_required");
+    assert_eq!(ben.picture(), before);
+
+    let done = ben.run(&["adopt", "-y"]).succeeded();
+    assert!(done.stderr.contains("`skills-lock.json` is left as it is"), "{}", done.stderr);
+    let at = |path: &str| client.project.join(path);
+    for path in [".claude/skills/pdf-tools", ".agents/skills/pdf-tools", ".claude/skills/waitlist"]
+    {
+        assert!(is_ours(&at(path)), "{path}");
+    }
+    // What its author published: byte for byte, and executable where it was.
+    assert_eq!(client.read(".claude/skills/waitlist/SKILL.md"), HARD);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let script = at(".claude/skills/pdf-tools/scripts/run.sh");
+        assert_eq!(script.metadata().unwrap().permissions().mode() & 0o111, 0o111);
+    }
+    assert_eq!(fs::read_to_string(&edited).unwrap(), mine);
+    assert_eq!(client.read("skills-lock.json"), lock);
+    let wanted = client.read("skillpkg.toml");
+    assert!(wanted.contains("\"acme/pdf-tools\" = \"1.0.0\""), "{wanted}");
+    ben.run(&["verify"]).succeeded();
+    ben.run(&["sync", "--check"]).succeeded();
+
+    // Again, there is nothing left to do, and what was kept still is.
+    let again = ben.run(&["adopt", "-y", "--json"]).succeeded().json();
+    assert!(adopted(&again).is_empty());
+    assert_eq!(again["present"].as_array().unwrap().len(), 2);
+    assert_eq!(left(&again, "edited")["code"], "differs");
+    // From here on it is a project like any other.
+    ben.run(&["update", "-y"]).succeeded();
+    assert!(client.read(".claude/skills/pdf-tools/SKILL.md").contains("# PDF 1.1.0"));
+}
+
+#[test]
+fn a_project_of_apm_is_taken_over_with_its_ranges() {
+    let stage = Stage::new();
+    let test = "a_project_of_apm_is_taken_over_with_its_ranges";
+    let Some(client) = OtherClient::apm(test, &stage.context.path("apm")) else { return };
+    stage.publish("acme/pdf-tools", "1.0.0", &borrowed(&agent_skill("1.0.0")));
+    stage.publish("acme/waitlist", "1.2.0", &[("SKILL.md", HARD)]);
+    client.write(
+        "apm.yml",
+        &format!(
+            "name: demo\nversion: 1.0.0\nregistries:\n  skillpkg:\n    url: {}/apm\n  default: \
+             skillpkg\ndependencies:\n  apm:\n    - acme/pdf-tools#~1.0.0\n    - \
+             acme/waitlist#1.2.0\n",
+            stage.url()
+        ),
+    );
+    client.run(&["install", "--target", "claude"]).succeeded();
+    let lock = client.read("apm.lock.yaml");
+    let ben = in_project_of(&stage, &client);
+    ben.run(&["adopt", "-y"]).succeeded();
+    for name in ["pdf-tools", "waitlist"] {
+        assert!(is_ours(&client.project.join(".claude/skills").join(name)), "{name}");
+    }
+    let wanted = client.read("skillpkg.toml");
+    assert!(wanted.contains("\"acme/pdf-tools\" = \"~1.0.0\""), "{wanted}");
+    assert!(wanted.contains("\"acme/waitlist\" = \"=1.2.0\""), "{wanted}");
+    assert_eq!(client.read("apm.lock.yaml"), lock);
+    ben.run(&["sync", "--check"]).succeeded();
+}
+
+#[test]
+fn a_project_of_clawhub_is_taken_over() {
+    let stage = Stage::new();
+    let test = "a_project_of_clawhub_is_taken_over";
+    let directory = stage.context.path("clawhub");
+    let Some(client) = OtherClient::clawhub(test, &directory, &stage.url()) else { return };
+    stage.publish("acme/pdf-tools", "1.0.0", &borrowed(&agent_skill("1.0.0")));
+    stage.publish("acme/waitlist", "1.0.0", &[("SKILL.md", HARD)]);
+    client.run(&["install", "@acme/pdf-tools"]).succeeded();
+    client.run(&["install", "waitlist"]).succeeded();
+    // Where somebody writes skills of their own, of whom no entry tells.
+    let own = client.project.join("skills/own");
+    copy_all(&client.project.join("skills/waitlist"), &own);
+    let ben = in_project_of(&stage, &client);
+    let done = ben.run(&["adopt", "-y", "--json"]).succeeded().json();
+    assert_eq!(adopted(&done), ["acme/pdf-tools@1.0.0", "acme/waitlist@1.0.0"]);
+    for path in ["skills/@acme/pdf-tools", "skills/waitlist", ".agents/skills/pdf-tools"] {
+        assert!(is_ours(&client.project.join(path)), "{path}");
+    }
+    assert!(own.join("SKILL.md").is_file() && !is_ours(&own));
+    ben.run(&["sync", "--check"]).succeeded();
+}
+
+#[test]
+fn directories_alone_are_taken_over_and_hostile_files_are_told_and_never_followed() {
+    let stage = Stage::new();
+    stage.publish("acme/pdf-tools", "1.0.0", &borrowed(&agent_skill("1.0.0")));
+    stage.publish("waitlist", "1.0.0", &[("SKILL.md", HARD)]);
+    let mut ben = stage.context.machine("ben");
+    for (path, text) in agent_skill("1.0.0") {
+        ben.write(format!(".claude/skills/pdf-tools/{path}"), &text);
+    }
+    ben.write(".claude/skills/waitlist/SKILL.md", HARD);
+    let mine = "---\nname: own\ndescription: Mine.\n---\n\nMine.\n";
+    ben.write(".claude/skills/own/SKILL.md", mine);
+    let outside = stage.context.path("outside");
+    fs::create_dir_all(&outside).unwrap();
+    fs::write(outside.join("SKILL.md"), HARD).unwrap();
+    let name = outside.file_name().unwrap().to_str().unwrap();
+    ben.write(
+        "skills-lock.json",
+        &format!(
+            "{{\"version\":1,\"skills\":{{\"../../{name}\":{{\"source\":\"a/b\"}},\"\\u001b[31m\":{{\"source\":\"a/b\"}}}}}}"
+        ),
+    );
+    ben.write("apm.lock.yaml", "lockfile_version: '1'\nlockfile_version: '1'\n");
+    ben.write(".clawhub/lock.json", "{\"version\":1,\"skills\":{\"@../x\":{}}}");
+
+    // The scope of a skill that no lockfile names is looked for in those of the account.
+    let nobody = ben.run(&["adopt", "--dry-run", "--json"]).succeeded().json();
+    assert_eq!(adopted(&nobody), ["waitlist@1.0.0"]);
+    assert_eq!(left(&nobody, "pdf-tools")["code"], "not_published");
+    ben.token.clone_from(&stage.ada.token);
+    let before = ben.picture();
+    let shown = ben.run(&["adopt", "--dry-run"]).succeeded();
+    assert!(!shown.stdout.contains('\u{1b}') && !shown.stderr.contains('\u{1b}'));
+    assert!(shown.stderr.contains("stands twice at line 2"), "{}", shown.stderr);
+    assert_eq!(ben.picture(), before);
+    let done = ben.run(&["adopt", "-y", "--json"]).succeeded().json();
+    assert_eq!(adopted(&done), ["acme/pdf-tools@1.0.0", "waitlist@1.0.0"]);
+    for key in [&format!("../../{name}"), "\u{1b}[31m", "@../x"] {
+        assert_eq!(left(&done, key)["code"], "entry_refused");
+    }
+    let own = left(&done, "own");
+    assert_eq!(own["code"], "not_published");
+    assert!(own["next"][0].as_str().unwrap().contains("skillpkg publish .claude/skills/own"));
+    assert_eq!(ben.read(".claude/skills/own/SKILL.md"), mine);
+    assert_eq!(fs::read_to_string(outside.join("SKILL.md")).unwrap(), HARD);
+    ben.run(&["sync", "--check"]).succeeded();
+}
