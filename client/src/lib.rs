@@ -9,6 +9,7 @@ pub mod agents;
 pub mod audit;
 pub mod bundle;
 pub mod credentials;
+pub mod difference;
 pub mod error;
 pub mod host;
 pub mod install;

@@ -60,7 +60,7 @@ const REQUIREMENTS: [&str; 3] = ["os", "prerequisites", "requires"];
 /// The tools of its host that an Agent Skill asks for: words, or patterns with their parentheses.
 ///
 /// Whatever stands under the key counts, in whatever shape: hosts may take more than a text.
-pub(super) fn allowed_tools(manifest: &Manifest) -> BTreeSet<String> {
+pub(crate) fn allowed_tools(manifest: &Manifest) -> BTreeSet<String> {
     let mut tools = BTreeSet::new();
     match manifest.metadata.get(ALLOWED_TOOLS) {
         Some(Value::String(text)) => tools.extend(patterns(text)),

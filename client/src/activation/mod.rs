@@ -11,7 +11,7 @@ mod running;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use asked::host_settings;
+pub(crate) use asked::{allowed_tools, host_settings};
 pub use asked::{host_requests, prose_commands};
 pub use check::{check, check_with, intact_tree, intact_tree_at};
 pub use describe::{describe, found as found_lines, run_line};

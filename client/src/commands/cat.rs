@@ -81,7 +81,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
 }
 
 /// Whether a text is meant as an address: no skill's name holds a colon.
-fn looks_like_address(text: &str) -> bool {
+pub(crate) fn looks_like_address(text: &str) -> bool {
     text.split_once(':').is_some_and(|(algorithm, _)| {
         matches!(algorithm.to_ascii_lowercase().as_str(), "sha256" | "blake3")
     })
@@ -107,7 +107,8 @@ fn here(
     Ok(stored.map(|stored| stored.manifest).filter(|manifest| manifest.name == reference.name))
 }
 
-fn locked(
+/// The snapshot of a skill that the project or the user locks and that will do.
+pub(crate) fn locked(
     context: &Context,
     name: &QualifiedName,
     requirement: Option<&Requirement>,

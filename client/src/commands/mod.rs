@@ -15,6 +15,7 @@ mod compile;
 mod completions;
 mod contract;
 mod deactivate;
+mod diff;
 mod exact_version;
 mod found;
 mod gc;
@@ -208,6 +209,8 @@ enum Command {
     Bundle(bundle::Arguments),
     /// Move skills to the newest versions that the project asks for
     Update(update::Arguments),
+    /// Tell what changes between two skills, or two versions of one
+    Diff(diff::Arguments),
     /// Remove skills from the project
     Remove(remove::Arguments),
     /// Tell the installed skills
@@ -308,6 +311,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Sync(arguments) => sync::run(arguments, context).await,
         Command::Bundle(arguments) => bundle::run(arguments, context).await,
         Command::Update(arguments) => update::run(arguments, context).await,
+        Command::Diff(arguments) => diff::run(arguments, context).await,
         Command::Remove(arguments) => remove::run(arguments, context).await,
         Command::List(arguments) => list::run(arguments, context).await,
         Command::Log(arguments) => log::run(arguments, context).await,

@@ -129,7 +129,7 @@ pub(crate) fn open_directory(directory: &Path) -> Result<DirectoryTree, Error> {
 
 /// The snapshots of installed skills, by every name that they go by: those of the project, and of
 /// the user where the project has none of that name.
-fn installed(context: &Context) -> Result<BTreeMap<String, ContentAddress>, Error> {
+pub(crate) fn installed(context: &Context) -> Result<BTreeMap<String, ContentAddress>, Error> {
     let home = &context.settings.home;
     let mut installed = BTreeMap::new();
     for root in [context.settings.project.clone(), home.join("global")] {
