@@ -96,12 +96,19 @@ impl Attendant for Terminal {
 
 /// What there is to approve, in full.
 fn lines(approval: &Approval) -> Vec<String> {
-    let Approval { name, version, runs, adds, .. } = approval;
+    let Approval { name, version, runs, adds, changes, .. } = approval;
     let mut lines = Vec::new();
     let added = adds.as_deref().unwrap_or_default();
     if !added.is_empty() {
         lines.push(format!("{name}@{version} adds to what was approved before:"));
         lines.extend(added.iter().map(|line| format!("  + {line}")));
+    }
+    if !changes.is_empty() {
+        lines.push(format!(
+            "what changes in all (`skillpkg diff {name} {name}@{version}` has more):"
+        ));
+        let told = changes.iter().filter(|line| !line.is_empty());
+        lines.extend(told.map(|line| format!("  {line}")));
     }
     lines.extend(runs.iter().cloned());
     lines

@@ -59,9 +59,9 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
 async fn side(context: &Context, what: &str) -> Result<Side, Error> {
     let settings = &context.settings;
     if looks_like_address(what) {
-        let address = what.parse::<ContentAddress>().map_err(|error| {
-            Error::new(Kind::Usage, "invalid_address", error.to_string())
-        })?;
+        let address = what
+            .parse::<ContentAddress>()
+            .map_err(|error| Error::new(Kind::Usage, "invalid_address", error.to_string()))?;
         return match Side::snapshot(settings, &address)? {
             Some(side) => Ok(side),
             None => of_address(context, &address).await,

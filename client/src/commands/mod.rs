@@ -33,6 +33,7 @@ mod log;
 mod login;
 mod logout;
 mod mcp;
+mod outdated;
 mod owner;
 mod pack;
 mod packed;
@@ -209,6 +210,8 @@ enum Command {
     Bundle(bundle::Arguments),
     /// Move skills to the newest versions that the project asks for
     Update(update::Arguments),
+    /// Tell which skills have newer versions, and what these would add
+    Outdated(outdated::Arguments),
     /// Tell what changes between two skills, or two versions of one
     Diff(diff::Arguments),
     /// Remove skills from the project
@@ -311,6 +314,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Sync(arguments) => sync::run(arguments, context).await,
         Command::Bundle(arguments) => bundle::run(arguments, context).await,
         Command::Update(arguments) => update::run(arguments, context).await,
+        Command::Outdated(arguments) => outdated::run(arguments, context).await,
         Command::Diff(arguments) => diff::run(arguments, context).await,
         Command::Remove(arguments) => remove::run(arguments, context).await,
         Command::List(arguments) => list::run(arguments, context).await,

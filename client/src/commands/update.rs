@@ -1,8 +1,11 @@
 //! `skillpkg update`.
 
-use skillpkg::install::{Options, update};
+use serde::Serialize;
+use skillpkg::difference::{self, Difference};
+use skillpkg::install::{Options, preview, update};
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::{QualifiedName, Version};
 
 use crate::commands::attendant::Terminal;
 use crate::commands::{installed, reach};
@@ -33,14 +36,20 @@ pub(crate) struct Arguments {
     /// Replace copies that were edited
     #[arg(long)]
     discard_edits: bool,
+    /// Change nothing; tell all that would change
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let Arguments { names, global, yes, accept_permissions, accept_signer, discard_edits } =
-        arguments;
+    let Arguments { names, global, yes, accept_permissions, .. } = arguments;
+    let Arguments { accept_signer, discard_edits, dry_run, .. } = arguments;
     if let Some(name) = names.iter().find(|name| name.contains('@')) {
         return Err(not_a_name(name));
+    }
+    if dry_run {
+        return rehearse(context, global, &names).await;
     }
     let options = Options {
         approve: yes,
@@ -54,6 +63,44 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     let report = update(&context.settings, &options, &names, &mut terminal).await?;
     installed::tell_update(&report, context.output)?;
     Ok(if report.kept.is_empty() { 0 } else { Kind::Drift.exit_code() })
+}
+
+/// Tells all that an update would change.
+async fn rehearse(context: &Context, global: bool, names: &[String]) -> Result<u8, Error> {
+    #[derive(Serialize)]
+    struct Moving<'a> {
+        name: &'a QualifiedName,
+        before: &'a Version,
+        version: &'a Version,
+        difference: &'a Difference,
+    }
+    #[derive(Serialize)]
+    struct Shape<'a> {
+        would_update: Vec<Moving<'a>>,
+    }
+    let output = context.output;
+    let mut terminal = Terminal::approving(output);
+    let seen = preview(&context.settings, reach(global), names, &mut terminal).await?;
+    let mut would_update = Vec::new();
+    for one in &seen {
+        for sentence in &one.kept_back {
+            output.warn(sentence);
+        }
+        if let Some(problem) = &one.problem {
+            output.warn(problem);
+        }
+        if let Some((version, difference)) = one.fits.as_ref().zip(one.difference.as_ref()) {
+            let blank = if would_update.is_empty() { "" } else { "\n" };
+            output.text(&format!("{blank}{}", difference::lines(difference).join("\n")))?;
+            let (name, before) = (&one.name, &one.current);
+            would_update.push(Moving { name, before, version, difference });
+        }
+    }
+    if would_update.is_empty() {
+        output.talk("nothing would be updated: no skill has a newer version that is asked for");
+    }
+    output.json(&Shape { would_update })?;
+    Ok(0)
 }
 
 /// What is updated stays within what the project asks for: another requirement is another request.

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
+use skillpkg_schema::Manifest;
 use skillpkg_schema::diagnostic::escape_whole;
 use skillpkg_schema::finding::Findings;
 use skillpkg_schema::skill::Dialect;
-use skillpkg_schema::Manifest;
 
 use super::side::Side;
 use crate::Error;
@@ -108,11 +108,6 @@ pub(super) fn changes(before: &Side, after: &Side) -> Result<Vec<Change>, Error>
     }
     changes.sort_by_key(|change| change.subject);
     Ok(changes)
-}
-
-/// The changes that two manifests tell, what matters most first.
-pub(crate) fn manifest_changes(before: &Manifest, after: &Manifest) -> Vec<Change> {
-    held_together(&abilities(before), &abilities(after))
 }
 
 fn held_together(before: &Abilities, after: &Abilities) -> Vec<Change> {

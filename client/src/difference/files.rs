@@ -119,9 +119,9 @@ fn tell(
         change.content = Content::Binary;
         return;
     };
-    let is_prose = Path::new(change.path.as_str()).extension().is_some_and(|extension| {
-        PROSE.iter().any(|one| extension.eq_ignore_ascii_case(one))
-    });
+    let is_prose = Path::new(change.path.as_str())
+        .extension()
+        .is_some_and(|extension| PROSE.iter().any(|one| extension.eq_ignore_ascii_case(one)));
     let (grain, content) =
         if is_prose { (Grain::Words, Content::Words) } else { (Grain::Lines, Content::Lines) };
     change.content = content;

@@ -7,12 +7,10 @@ mod text;
 mod told;
 
 pub use change::{Change, Subject};
-pub(crate) use change::manifest_changes;
 pub use files::{Content, FileChange, FileState};
 pub use side::{Side, Signer};
 pub use text::{Hunk, Piece, Standing};
 pub use told::{lines, summary};
-pub(crate) use told::change_lines;
 
 use serde::Serialize;
 use skillpkg_schema::{ContentAddress, Version};

@@ -9,9 +9,7 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::finding::{Finder, Findings, host_commands};
 use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
 use skillpkg_schema::manifest::FileEntry;
-use skillpkg_schema::signature::{
-    Envelope, KeyId, PublicKey, ReleaseError, verify_release,
-};
+use skillpkg_schema::signature::{Envelope, KeyId, PublicKey, ReleaseError, verify_release};
 use skillpkg_schema::skill;
 use skillpkg_schema::tree::{DirectoryTree, Tree as _};
 use skillpkg_schema::wire::{Document, VersionEntry};
@@ -76,12 +74,11 @@ impl Side {
     pub fn directory(directory: &Path) -> Result<Self, Error> {
         let tree = DirectoryTree::open(directory).map_err(|error| io_error(directory, &error))?;
         let path = SkillPath::skill_file();
-        let bytes = tree.read(path.as_str(), MAX_SKILL_FILE_BYTES).map_err(|error| {
-            io_error(&directory.join(path.as_str()), &error)
-        })?;
+        let bytes = tree
+            .read(path.as_str(), MAX_SKILL_FILE_BYTES)
+            .map_err(|error| io_error(&directory.join(path.as_str()), &error))?;
         let file = skill::parse(&bytes, path.as_str())?;
-        let version =
-            file.version.as_deref().and_then(|text| Version::parse_lenient(text).ok());
+        let version = file.version.as_deref().and_then(|text| Version::parse_lenient(text).ok());
         let name = file.name.parse::<SkillName>().or_else(|_| "unnamed".parse()).ok();
         let options = PackOptions {
             name: name.map(QualifiedName::from),

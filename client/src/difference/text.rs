@@ -172,10 +172,7 @@ mod tests {
         assert_eq!(told(&words), "One.\nAsk the [-user-]{+owner+} twice.\n");
         assert_eq!((words[0].before, words[0].after), (1, 1));
         let lines = hunks(before, after, Grain::Lines);
-        assert_eq!(
-            told(&lines),
-            "One.\n[-Ask the user twice.\n-]{+Ask the owner twice.\n+}"
-        );
+        assert_eq!(told(&lines), "One.\n[-Ask the user twice.\n-]{+Ask the owner twice.\n+}");
     }
 
     #[test]

@@ -51,7 +51,7 @@ fn label(which: &Which) -> String {
 }
 
 /// Changes under the title of what they are about.
-pub(crate) fn change_lines(changes: &[Change]) -> Vec<String> {
+fn change_lines(changes: &[Change]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut last = None;
     for change in changes {

@@ -8,6 +8,7 @@ use super::prepare::{Prepared, stored};
 use super::session::Session;
 use super::source::Job;
 use crate::activation::{Checked, describe, found, growth, prose_commands, prose_growth, widening};
+use crate::difference::{Difference, Side, summary};
 use crate::project::Source;
 use crate::state::{Provenance, Signers};
 use crate::{Error, Kind};
@@ -31,20 +32,21 @@ pub(super) fn ask(
         if session.state.is_approved(&one.address)? {
             continue;
         }
-        let adds = match added(session, signers, job, one, checked)? {
+        let (adds, changes) = match added(session, signers, job, one, checked)? {
             Some(added) if added.told.is_empty() => continue,
             Some(added) => {
                 widens |= added.widens;
-                Some(added.told)
+                (Some(added.told), changes(session, &added.approved, &one.address)?)
             }
             None => {
                 widens |= is_incomparable(session, job);
-                None
+                (None, Vec::new())
             }
         };
         let (name, version) = (one.manifest().name.clone(), one.manifest().version.clone());
         let runs_anything = checked.runs_anything();
-        questions.push(Approval { name, version, runs: describe(checked), runs_anything, adds });
+        let runs = describe(checked);
+        questions.push(Approval { name, version, runs, runs_anything, adds, changes });
     }
     if questions.is_empty() {
         return Ok(());
@@ -75,6 +77,23 @@ struct Added {
     /// Whether it may do what the one before might not. Other content of what ran already needs a
     /// yes like any other; this needs one of its own.
     widens: bool,
+    /// The snapshot that was approved.
+    approved: ContentAddress,
+}
+
+/// All that changes from the snapshot that was approved to the one that is offered, without what is
+/// added, which is told by itself.
+fn changes(
+    session: &Session<'_>,
+    approved: &ContentAddress,
+    offered: &ContentAddress,
+) -> Result<Vec<String>, Error> {
+    let before = Side::snapshot(session.settings, approved)?;
+    let Some((before, after)) = before.zip(Side::snapshot(session.settings, offered)?) else {
+        return Ok(Vec::new());
+    };
+    let difference = Difference::of(&before, &after)?;
+    Ok(summary(&Difference { adds: Vec::new(), ..difference }))
 }
 
 /// What a snapshot adds to the one of its name that is active, else to the one that was approved
@@ -112,7 +131,7 @@ fn added(
     let found = found::added(&before, &checked.findings);
     let told =
         growth(&approved, prepared.manifest()).into_iter().chain(in_prose).chain(found).collect();
-    Ok(Some(Added { told, widens }))
+    Ok(Some(Added { told, widens, approved: address }))
 }
 
 /// Whether what is active here becomes something that cannot be held against it: since it comes from

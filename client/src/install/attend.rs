@@ -27,6 +27,9 @@ pub struct Approval {
     /// What it adds to the version that was approved before; [`None`] where none was. Safe to
     /// print.
     pub adds: Option<Vec<String>>,
+    /// All that changes from that version, without the text of files; empty where there is none.
+    /// Safe to print.
+    pub changes: Vec<String>,
 }
 
 /// Who watches an install.

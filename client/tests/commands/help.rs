@@ -40,6 +40,9 @@ const AUTHORS: &[&str] = &[
     "scope role",
     "search",
     "show",
+    "outdated",
+    "diff",
+    "update",
     "completions",
 ];
 

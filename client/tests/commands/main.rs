@@ -5,6 +5,7 @@
 mod accounts;
 mod answers;
 mod checking;
+mod diffing;
 mod help;
 mod inspecting;
 mod keys;

@@ -32,4 +32,5 @@ mod shared;
 mod swapped;
 mod takeover;
 mod trust;
+mod updates;
 mod ways_out;
