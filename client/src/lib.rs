@@ -10,6 +10,7 @@ pub mod audit;
 pub mod bundle;
 pub mod credentials;
 pub mod difference;
+pub mod doctor;
 pub mod error;
 pub mod host;
 pub mod install;

@@ -55,6 +55,20 @@ pub fn check_with(
     })
 }
 
+/// Everything that a snapshot needs and this machine lacks, as [`check`] tells it. Nothing of its
+/// tree is read.
+pub(crate) fn missing(
+    manifest: &Manifest,
+    tree: &Path,
+    settings: &Settings,
+    runners: &RunnerSet,
+) -> Result<Vec<Diagnostic>, Error> {
+    let mut missing = requirement::unmet(manifest, settings);
+    programs(manifest, tree, settings, &mut missing, &mut Vec::new());
+    find_runners(manifest, tree, runners, &mut missing)?;
+    Ok(missing)
+}
+
 /// The tree of a snapshot, every file re-hashed just now, and what had to be put right for it, as
 /// sentences.
 ///

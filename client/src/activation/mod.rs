@@ -13,6 +13,7 @@ mod tests;
 
 pub(crate) use asked::{allowed_tools, host_settings};
 pub use asked::{host_requests, prose_commands};
+pub(crate) use check::missing;
 pub use check::{check, check_with, intact_tree, intact_tree_at};
 pub use describe::{describe, found as found_lines, run_line};
 pub use growth::{growth, prose_growth, widening};

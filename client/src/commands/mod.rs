@@ -16,6 +16,7 @@ mod completions;
 mod contract;
 mod deactivate;
 mod diff;
+mod doctor;
 mod exact_version;
 mod found;
 mod gc;
@@ -236,6 +237,8 @@ enum Command {
     Audit(audit::Arguments),
     /// Tell the rules that the machine, the user and the project set
     Policy(policy::Arguments),
+    /// Tell what is wrong here, and what to do about it
+    Doctor(doctor::Arguments),
     /// Remove what no project on this machine uses from the store
     Gc(gc::Arguments),
     /// Print the completions of a shell
@@ -284,7 +287,12 @@ fn start(global: &GlobalArguments, command: Command, output: Output) -> Result<u
         Command::Adopt(arguments) => arguments.directory(),
         _ => None,
     };
-    let context = Context::new(global, directory, output)?;
+    let context = match Context::new(global, directory, output) {
+        Err(error) if matches!(command, Command::Doctor(_)) => {
+            return doctor::tell_unreadable(&error, output);
+        }
+        context => context?,
+    };
     runtime.block_on(dispatch(command, &context))
 }
 
@@ -327,6 +335,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Verify(arguments) => verify::run(arguments, context).await,
         Command::Audit(arguments) => audit::run(arguments, context).await,
         Command::Policy(arguments) => policy::run(&arguments, context),
+        Command::Doctor(arguments) => doctor::run(arguments, context).await,
         Command::Gc(arguments) => gc::run(arguments, context).await,
         Command::Completions(arguments) => completions::run(&arguments, context),
     }

@@ -40,6 +40,11 @@ impl Credentials {
         &self.path
     }
 
+    /// Whether the file can be read, where there is one.
+    pub fn check(&self) -> Result<(), Error> {
+        self.read().map(drop)
+    }
+
     /// The token that was kept for exactly this URL.
     pub fn token(&self, registry: &Url) -> Result<Option<String>, Error> {
         Ok(self.read()?.tokens.remove(registry_text(registry)))

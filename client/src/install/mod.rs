@@ -38,6 +38,7 @@ pub use outdated::{Outdated, outdated, preview};
 pub(crate) use pick::pick_passing;
 pub use pick::{PickError, pick};
 pub use remove::{activate, deactivate, remove};
+pub(crate) use session::{locked_skills, root_of};
 pub(crate) use source::locked_entry;
 pub use sync::{Frozen, sync};
 pub(crate) use take_over::{Present, TakenOver, take_over};

@@ -13,7 +13,9 @@ use super::folder::{Base, staging_name};
 use super::options::Options;
 use super::recover;
 use crate::agents::Reach;
-use crate::project::{LOCK_FILE, PROJECT_FILE, ProjectDirectory, ProjectFiles, Source, io_error};
+use crate::project::{
+    LOCK_FILE, Locked, PROJECT_FILE, ProjectDirectory, ProjectFiles, Source, io_error,
+};
 use crate::state::{ProjectLock, ProjectState, State};
 use crate::{Error, Kind, Settings};
 
@@ -128,7 +130,7 @@ impl<'a> Session<'a> {
 }
 
 /// Where the project of a reach lies: the user's own, or the one of the global skills.
-pub(super) fn root_of(settings: &Settings, reach: Reach) -> PathBuf {
+pub(crate) fn root_of(settings: &Settings, reach: Reach) -> PathBuf {
     match reach {
         Reach::Project => settings.project.clone(),
         Reach::Global => settings.home.join("global"),
@@ -159,4 +161,13 @@ pub(super) fn base_of<'d>(
         }
         Reach::Global => Base { path: &settings.user_home, confined: None, staging },
     }
+}
+
+/// What the project of a reach has locked; nothing where there is no project.
+pub(crate) fn locked_skills(settings: &Settings, reach: Reach) -> Result<Vec<Locked>, Error> {
+    if !root_of(settings, reach).is_dir() {
+        return Ok(Vec::new());
+    }
+    let files = open_directory(settings, reach)?.read()?;
+    Ok(files.lock.skills().cloned().collect())
 }

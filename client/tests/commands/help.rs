@@ -42,6 +42,7 @@ const AUTHORS: &[&str] = &[
     "show",
     "outdated",
     "diff",
+    "doctor",
     "update",
     "completions",
 ];

@@ -6,6 +6,7 @@ mod accounts;
 mod answers;
 mod checking;
 mod diffing;
+mod doctoring;
 mod help;
 mod inspecting;
 mod keys;

@@ -1,0 +1,137 @@
+//! What is wrong on this machine and in a project, each with what to do about it.
+//!
+//! Nothing is changed, except that what registries say is remembered as by every command.
+
+mod files;
+mod hosts;
+mod needs;
+mod project;
+mod registries;
+
+use serde::Serialize;
+
+use crate::agents::{Agents, Reach};
+use crate::install::Attendant;
+use crate::policy::Policy;
+use crate::runner::RunnerSet;
+use crate::{Error, Settings};
+
+/// What a complaint is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Area {
+    /// Configuration and policies.
+    Configuration,
+    /// A registry that does not answer.
+    Registry,
+    /// The log of a registry.
+    Log,
+    /// The clock of this machine.
+    Clock,
+    /// What lies in the store.
+    Store,
+    /// A project that is not what its files say.
+    Project,
+    /// A link that leads nowhere.
+    Link,
+    /// A skill that an agent sees twice.
+    Duplicate,
+    /// A program, a runner or a variable that a skill lacks.
+    Requirement,
+    /// A file with a secret that others may read.
+    Credentials,
+    /// What was left behind.
+    Litter,
+}
+
+impl Area {
+    /// The stable text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Configuration => "configuration",
+            Self::Registry => "registry",
+            Self::Log => "log",
+            Self::Clock => "clock",
+            Self::Store => "store",
+            Self::Project => "project",
+            Self::Link => "link",
+            Self::Duplicate => "duplicate",
+            Self::Requirement => "requirement",
+            Self::Credentials => "credentials",
+            Self::Litter => "litter",
+        }
+    }
+}
+
+/// One thing that is wrong. Its texts are safe to print.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Complaint {
+    /// What it is about.
+    pub area: Area,
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub advice: String,
+}
+
+impl Complaint {
+    fn new(area: Area, what: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { area, what: what.into(), advice: advice.into() }
+    }
+
+    /// A failure as a complaint, with its own advice where it has one.
+    pub fn of(area: Area, error: &Error, otherwise: &str) -> Self {
+        let what = match (&error.file, error.line) {
+            (Some(file), Some(line)) => format!("{file}:{line}: {}", error.message),
+            (Some(file), None) => format!("{file}: {}", error.message),
+            (None, _) => error.message.clone(),
+        };
+        Self::new(area, what, error.hint.as_deref().unwrap_or(otherwise))
+    }
+}
+
+/// Everything that is wrong, sorted by what it is about. Registries are not asked where the settings
+/// say that none is.
+pub async fn examine(settings: &Settings, attendant: &mut dyn Attendant) -> Vec<Complaint> {
+    let mut complaints = Vec::new();
+    configuration(settings, &mut complaints);
+    registries::examine(settings, &mut complaints).await;
+    project::store(settings, &mut complaints).await;
+    for reach in [Reach::Project, Reach::Global] {
+        project::drift(settings, reach, attendant, &mut complaints);
+        needs::examine(settings, reach, &mut complaints);
+    }
+    hosts::examine(settings, &mut complaints);
+    files::examine(settings, &mut complaints);
+    complaints.sort();
+    complaints.dedup();
+    complaints
+}
+
+fn configuration(settings: &Settings, complaints: &mut Vec<Complaint>) {
+    const CORRECT: &str = "correct the user's configuration";
+    let failures = [
+        Policy::of_project(settings, &settings.project).map(drop),
+        Agents::of(settings).map(drop),
+        RunnerSet::configured(settings).map(drop),
+        crate::credentials::Credentials::new(&settings.home).check(),
+    ];
+    for error in failures.into_iter().filter_map(Result::err) {
+        complaints.push(Complaint::of(Area::Configuration, &error, CORRECT));
+    }
+    if settings.registry.is_none() && settings.routes.is_empty() {
+        complaints.push(Complaint::new(
+            Area::Configuration,
+            "no registry is configured",
+            "name one: `registry = \"URL\"` in the user's configuration, `SKILLPKG_REGISTRY` or \
+             `--registry URL`",
+        ));
+    }
+    for error in crate::keys::list(&settings.home).map(|keys| keys.broken).unwrap_or_default() {
+        complaints.push(Complaint::of(
+            Area::Configuration,
+            &error,
+            "restore the key, or remove it",
+        ));
+    }
+}

@@ -1,0 +1,53 @@
+//! Programs, runners and variables that active skills lack.
+
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_store::content::{Store, StoreError};
+
+use super::{Area, Complaint};
+use crate::activation::missing;
+use crate::agents::Reach;
+use crate::install::root_of;
+use crate::project::ProjectDirectory;
+use crate::runner::RunnerSet;
+use crate::state::State;
+use crate::{Error, Settings};
+
+pub(super) fn examine(settings: &Settings, reach: Reach, complaints: &mut Vec<Complaint>) {
+    if let Err(error) = look(settings, reach, complaints) {
+        let advice = "`skillpkg verify` tells more";
+        complaints.push(Complaint::of(Area::Requirement, &error, advice));
+    }
+}
+
+fn look(settings: &Settings, reach: Reach, complaints: &mut Vec<Complaint>) -> Result<(), Error> {
+    let root = root_of(settings, reach);
+    if !root.is_dir() {
+        return Ok(());
+    }
+    let root = ProjectDirectory::open(&root)?.root().to_path_buf();
+    let active = State::new(&settings.home).project(&root)?.active;
+    if active.is_empty() {
+        return Ok(());
+    }
+    let store = Store::open(&settings.home)?;
+    // That it cannot be read is told of the configuration.
+    let Ok(runners) = RunnerSet::configured(settings) else { return Ok(()) };
+    for one in active {
+        let manifest = match store.stored(&one.address) {
+            Ok(Some(stored)) => stored.manifest,
+            // Told of the store.
+            Ok(None) | Err(StoreError::Damaged { .. }) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let tree = store.tree_path(&one.address);
+        for lack in missing(&manifest, &tree, settings, &runners)? {
+            let name = escape(&manifest.name.to_string());
+            let advice = lack.hint.clone().unwrap_or_else(|| {
+                format!("`skillpkg deactivate {name}` takes it out of the sight of agents")
+            });
+            let what = format!("{name}: {}", lack.message);
+            complaints.push(Complaint::new(Area::Requirement, what, advice));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! Damage in the store, and projects that are not what their files say.
+
+use super::{Area, Complaint};
+use crate::Settings;
+use crate::agents::Reach;
+use crate::install::{Attendant, Options, drift as differs, locked_skills, root_of};
+use crate::verification::{ProblemKind, Verifier};
+use skillpkg_schema::diagnostic::escape;
+
+/// Re-hashes what the project and the user have. What was edited in a copy is the user's own and no
+/// damage.
+pub(super) async fn store(settings: &Settings, complaints: &mut Vec<Complaint>) {
+    const MEND: &str = "`skillpkg verify --repair` mends it";
+    let offline = Settings { offline: true, ..settings.clone() };
+    for reach in [Reach::Project, Reach::Global] {
+        if locked_skills(settings, reach).is_ok_and(|locked| locked.is_empty()) {
+            continue;
+        }
+        let report = match Verifier::new(&offline, root_of(settings, reach), false) {
+            Ok(verifier) => verifier.project(&[]).await,
+            Err(error) => Err(error),
+        };
+        let report = match report {
+            Ok(report) => report,
+            Err(error) => {
+                complaints.push(Complaint::of(Area::Store, &error, MEND));
+                continue;
+            }
+        };
+        for problem in report.problems.iter().filter(|problem| problem.directory.is_none()) {
+            let (name, kind) = (escape(&problem.name), problem.kind.as_str());
+            let path = match problem.path.as_str() {
+                "" => String::new(),
+                path => format!(" `{}`", escape(path)),
+            };
+            let detail = problem.detail.as_deref();
+            let detail = detail.map_or_else(String::new, |detail| format!(" ({detail})"));
+            let advice = match problem.kind {
+                ProblemKind::Policy => "`skillpkg audit` tells the rule and where it stands",
+                ProblemKind::Signature => {
+                    "ask the author which key is theirs; `skillpkg remove` lets the skill go"
+                }
+                // A skill that was never brought here has no snapshot either.
+                ProblemKind::Missing if problem.path.is_empty() => "`skillpkg sync` brings it",
+                _ => MEND,
+            };
+            let what = format!("{name}: {kind}{path}{detail}");
+            complaints.push(Complaint::new(Area::Store, what, advice));
+        }
+    }
+}
+
+/// How a project differs from what its files say.
+pub(super) fn drift(
+    settings: &Settings,
+    reach: Reach,
+    attendant: &mut dyn Attendant,
+    complaints: &mut Vec<Complaint>,
+) {
+    let root = root_of(settings, reach);
+    let has_files = ["skillpkg.toml", "skillpkg.lock"].iter().any(|name| root.join(name).exists());
+    if !has_files {
+        return;
+    }
+    let global = if reach == Reach::Global { " --global" } else { "" };
+    let sync = format!("`skillpkg sync{global}` makes it what the lockfile says");
+    match differs(settings, &Options::new(reach), attendant) {
+        Ok(found) => {
+            let told = found.into_iter().map(|one| Complaint::new(Area::Project, one.what, &*sync));
+            complaints.extend(told);
+        }
+        Err(error) => complaints.push(Complaint::of(Area::Project, &error, &sync)),
+    }
+}
