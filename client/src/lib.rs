@@ -16,6 +16,7 @@ pub mod host;
 pub mod install;
 pub mod keys;
 pub mod mcp;
+pub mod merge;
 mod parallel;
 pub mod policy;
 mod private_file;

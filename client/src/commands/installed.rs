@@ -3,8 +3,10 @@
 use serde::Serialize;
 use skillpkg::Error;
 use skillpkg::install::{Kept, Outcome, Report};
+use skillpkg::merge::{Conflict, MergedCopy};
 use skillpkg::project::Source;
 use skillpkg::settings::registry_text;
+use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::finding::Findings;
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 
@@ -116,13 +118,19 @@ fn line(done: &str, skill: &Outcome) -> String {
 }
 
 /// Tells what `update` did.
-pub(crate) fn tell_update(report: &Report, output: Output) -> Result<(), Error> {
+pub(crate) fn tell_update(
+    report: &Report,
+    merged: &[MergedCopy],
+    output: Output,
+) -> Result<(), Error> {
     #[derive(Serialize)]
     struct Shape<'a> {
         updated: Vec<Installed<'a>>,
         unchanged: Vec<Installed<'a>>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         kept: Vec<KeptShape<'a>>,
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        merged: &'a [MergedCopy],
     }
     let (changed, unchanged): (Vec<&Outcome>, Vec<&Outcome>) =
         report.skills.iter().partition(|skill| skill.changed);
@@ -131,6 +139,7 @@ pub(crate) fn tell_update(report: &Report, output: Output) -> Result<(), Error> 
             updated: changed.iter().map(|skill| self::shape(skill)).collect(),
             unchanged: unchanged.iter().map(|skill| self::shape(skill)).collect(),
             kept: report.kept.iter().map(KeptShape::of).collect(),
+            merged,
         });
     }
     if changed.is_empty() && report.kept.is_empty() {
@@ -146,16 +155,44 @@ pub(crate) fn tell_update(report: &Report, output: Output) -> Result<(), Error> 
             _ => output.text(&line("installed", skill))?,
         }
     }
+    for copy in merged {
+        tell_merged(copy, output)?;
+    }
     for kept in &report.kept {
         let version = kept.version.as_ref().map_or_else(String::new, |one| format!(" at {one}"));
         output.text(&format!("kept {}{version}: {}", kept.name, kept.reason))?;
     }
     if let Some(kept) = report.kept.first() {
         output.talk(&format!(
-            "hint: move the edits elsewhere, then `skillpkg update {0}`; `skillpkg update {0} \
-             --discard-edits` lets them go",
+            "hint: `skillpkg update {0} --merge` merges the edits with what is new; `skillpkg update \
+             {0} --discard-edits` lets them go",
             kept.name
         ));
+    }
+    Ok(())
+}
+
+/// Tells what became of the edits of a copy.
+fn tell_merged(copy: &MergedCopy, output: Output) -> Result<(), Error> {
+    let path = escape(&copy.path.to_string_lossy());
+    let kept = escape(&copy.kept.to_string_lossy());
+    output
+        .text(&format!("your edits of `{path}` are in it still, and as they were in `{kept}`"))?;
+    for file in &copy.merged {
+        output.text(&format!("  merged {file}"))?;
+    }
+    for Conflict { file, beside } in &copy.conflicts {
+        output.text(&match beside {
+            Some(beside) => format!(
+                "  conflict in {file}: it is as you had it, and {} beside it has what is new; make \
+                 one of them, then remove {}",
+                escape(beside),
+                escape(beside)
+            ),
+            None => format!(
+                "  conflict in {file}: one of you took it out and the other changed it; it is there"
+            ),
+        })?;
     }
     Ok(())
 }

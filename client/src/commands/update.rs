@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use skillpkg::difference::{self, Difference};
-use skillpkg::install::{Options, preview, update};
+use skillpkg::install::{Options, preview, update, update_merging};
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{QualifiedName, Version};
@@ -17,7 +17,10 @@ use crate::context::Context;
 #[command(after_help = "Example: skillpkg update waitlist
 
 A skill of which a copy was edited is kept as it is; where that keeps one from a newer version, it \
-exits with 6 once the others are updated.")]
+exits with 6 once the others are updated. With `--merge` it is updated too and keeps the edits; \
+where both changed the same lines, the file stays as it was edited, both versions stand beside it in \
+FILE.merge, and it exits with 6. The edited files are kept as they were in `edits` beneath the \
+home.")]
 pub(crate) struct Arguments {
     /// Which; all where absent
     names: Vec<String>,
@@ -36,6 +39,9 @@ pub(crate) struct Arguments {
     /// Replace copies that were edited
     #[arg(long)]
     discard_edits: bool,
+    /// Merge the edits of copies with what is new
+    #[arg(long, conflicts_with = "discard_edits")]
+    merge: bool,
     /// Change nothing; tell all that would change
     #[arg(long)]
     dry_run: bool,
@@ -44,7 +50,7 @@ pub(crate) struct Arguments {
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let Arguments { names, global, yes, accept_permissions, .. } = arguments;
-    let Arguments { accept_signer, discard_edits, dry_run, .. } = arguments;
+    let Arguments { accept_signer, discard_edits, dry_run, merge, .. } = arguments;
     if let Some(name) = names.iter().find(|name| name.contains('@')) {
         return Err(not_a_name(name));
     }
@@ -60,9 +66,15 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     };
     let otherwise = "read what it adds, then approve it with `--accept-permissions`";
     let mut terminal = Terminal::new(context.output, otherwise);
-    let report = update(&context.settings, &options, &names, &mut terminal).await?;
-    installed::tell_update(&report, context.output)?;
-    Ok(if report.kept.is_empty() { 0 } else { Kind::Drift.exit_code() })
+    let settings = &context.settings;
+    let (report, merged) = if merge {
+        update_merging(settings, &options, &names, &mut terminal).await?
+    } else {
+        (update(settings, &options, &names, &mut terminal).await?, Vec::new())
+    };
+    installed::tell_update(&report, &merged, context.output)?;
+    let is_done = report.kept.is_empty() && merged.iter().all(|copy| copy.conflicts.is_empty());
+    Ok(if is_done { 0 } else { Kind::Drift.exit_code() })
 }
 
 /// Tells all that an update would change.

@@ -38,6 +38,8 @@ pub enum Area {
     Duplicate,
     /// A program, a runner or a variable that a skill lacks.
     Requirement,
+    /// A skill that `skillpkg mcp` cannot serve, or not whole.
+    Mcp,
     /// A file with a secret that others may read.
     Credentials,
     /// What was left behind.
@@ -57,6 +59,7 @@ impl Area {
             Self::Link => "link",
             Self::Duplicate => "duplicate",
             Self::Requirement => "requirement",
+            Self::Mcp => "mcp",
             Self::Credentials => "credentials",
             Self::Litter => "litter",
         }

@@ -1,4 +1,5 @@
-//! Programs, runners and variables that active skills lack.
+//! Programs, runners and variables that active skills lack, and what no server of the Model Context
+//! Protocol can serve of them.
 
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_store::content::{Store, StoreError};
@@ -6,7 +7,9 @@ use skillpkg_store::content::{Store, StoreError};
 use super::{Area, Complaint};
 use crate::activation::missing;
 use crate::agents::Reach;
+use crate::host::{Host, HostOptions};
 use crate::install::root_of;
+use crate::mcp::left_out;
 use crate::project::ProjectDirectory;
 use crate::runner::RunnerSet;
 use crate::state::State;
@@ -48,6 +51,18 @@ fn look(settings: &Settings, reach: Reach, complaints: &mut Vec<Complaint>) -> R
             let what = format!("{name}: {}", lack.message);
             complaints.push(Complaint::new(Area::Requirement, what, advice));
         }
+    }
+    let global = reach == Reach::Global;
+    let options = HostOptions {
+        global,
+        check_runners: false,
+        runners: Some(runners),
+        ..HostOptions::new(settings.clone())
+    };
+    for what in left_out(&Host::open(options)?)? {
+        let advice = "hosts that read directories see it all the same; `skillpkg inspect NAME` tells \
+                      what it carries, and `skillpkg verify NAME` whether it is whole";
+        complaints.push(Complaint::new(Area::Mcp, what, advice));
     }
     Ok(())
 }

@@ -114,3 +114,62 @@ fn a_version_that_a_policy_keeps_back_is_said_to_be() {
     let told = ben.json(&["outdated"]);
     assert_eq!(told["skills"][0]["fits"], json!("1.1.0"), "{told}");
 }
+
+#[test]
+fn edits_of_a_copy_are_merged_with_what_is_new_and_none_is_lost() {
+    let context = TestContext::new();
+    let ada = context.author("ada");
+    let text = |first: &str, last: &str| {
+        format!(
+            "---\nname: notes\ndescription: Keeps notes, for a test.\n---\n\n{first}\n\nIn between.\n\
+             \nStill there.\n\n{last}\n"
+        )
+    };
+    let publish = |version: &str, skill: &str, guide: &str| {
+        let directory = ada.project.join("notes");
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("SKILL.md"), skill).unwrap();
+        fs::write(directory.join("guide.md"), guide).unwrap();
+        ada.run(&["publish", "notes", "--version", version]).succeeded();
+    };
+    publish("1.0.0", &text("Ask twice.", "Be brief."), "Read.\n");
+    let ben = context.machine("ben");
+    ben.run(&["install", "notes@1", "--copy", "-y"]).succeeded();
+    let copy = ".agents/skills/notes";
+    ben.write(format!("{copy}/SKILL.md"), &text("Ask three times.", "Be brief."));
+    ben.write(format!("{copy}/guide.md"), "Read it aloud.\n");
+    ben.write(format!("{copy}/own.md"), "Mine.\n");
+    publish("1.1.0", &text("Ask twice.", "Be very brief."), "Read slowly.\n");
+
+    // Without a word nothing is merged.
+    let kept = ben.run(&["update"]).ended_with(6);
+    assert!(kept.stderr.contains("`skillpkg update notes --merge`"), "{}", kept.stderr);
+    assert_eq!(ben.read(format!("{copy}/guide.md")), "Read it aloud.\n");
+
+    let merged = ben.run(&["update", "--merge", "--json"]).ended_with(6).json();
+    let told = &merged["merged"][0];
+    assert_eq!(told["merged"], json!(["SKILL.md"]), "{merged}");
+    assert_eq!(
+        told["conflicts"],
+        json!([{ "file": "guide.md", "beside": "guide.md.merge" }]),
+        "{merged}"
+    );
+    let read = |file: &str| ben.read(format!("{copy}/{file}"));
+    assert_eq!(read("SKILL.md"), text("Ask three times.", "Be very brief."));
+    assert_eq!(read("guide.md"), "Read it aloud.\n");
+    assert_eq!(
+        read("guide.md.merge"),
+        "<<<<<<< yours\nRead it aloud.\n||||||| 1.0.0\nRead.\n=======\nRead slowly.\n>>>>>>> 1.1.0\n"
+    );
+    assert_eq!(read("own.md"), "Mine.\n");
+    let kept = std::path::PathBuf::from(told["kept"].as_str().unwrap());
+    assert!(kept.starts_with(&ben.home));
+    let before = fs::read_to_string(kept.join("SKILL.md")).unwrap();
+    assert_eq!(before, text("Ask three times.", "Be brief."));
+
+    let listed = ben.json(&["list"]);
+    assert_eq!(listed["skills"][0]["version"], json!("1.1.0"));
+    let modified = json!(["SKILL.md", "guide.md", "guide.md.merge", "own.md"]);
+    assert_eq!(listed["skills"][0]["modified"], modified);
+    ben.run(&["update", "--merge"]).ended_with(0);
+}
