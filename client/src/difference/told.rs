@@ -1,5 +1,7 @@
 //! A difference as lines for a person; every text of a skill in them is escaped.
 
+use std::fmt::Write as _;
+
 use skillpkg_schema::diagnostic::{escape, escape_whole};
 use skillpkg_schema::manifest::Mode;
 
@@ -149,8 +151,8 @@ fn words(hunk: &Hunk, lines: &mut Vec<String>) {
             match standing {
                 _ if part.is_empty() => {}
                 Standing::Same => line.push_str(&shown(part)),
-                Standing::Removed => line.push_str(&format!("[-{}-]", shown(part))),
-                Standing::Added => line.push_str(&format!("{{+{}+}}", shown(part))),
+                Standing::Removed => drop(write!(line, "[-{}-]", shown(part))),
+                Standing::Added => drop(write!(line, "{{+{}+}}", shown(part))),
             }
             if !is_last {
                 lines.push(std::mem::take(&mut line));

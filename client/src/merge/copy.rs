@@ -245,7 +245,7 @@ fn free(directory: &Path, name: &str) -> PathBuf {
     let names =
         std::iter::once(name.clone()).chain((2_u32..).map(|number| format!("{name}-{number}")));
     let mut places = names.map(|name| directory.join(name));
-    places.find(|place| place.symlink_metadata().is_err()).unwrap_or_else(|| directory.join(name))
+    places.find(|place| place.symlink_metadata().is_err()).unwrap_or_else(|| directory.join(&name))
 }
 
 /// The name of a file that is not there yet.
