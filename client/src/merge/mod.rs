@@ -3,6 +3,6 @@
 mod copy;
 mod text;
 
+pub(crate) use copy::Edits;
 pub use copy::{Conflict, MergedCopy};
-pub(crate) use copy::{Edits, MergeError};
 pub use text::{Merged, Names, merge};
