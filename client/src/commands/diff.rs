@@ -13,7 +13,7 @@ use skillpkg_schema::{ContentAddress, QualifiedName, Reference, Requirement};
 
 use crate::commands::cat::{locked, looks_like_address};
 use crate::commands::subject::{directory_of, installed};
-use crate::commands::{absent, show};
+use crate::commands::{absent, exact_version, show};
 use crate::context::Context;
 
 /// Tell what changes between two skills, or two versions of one.
@@ -88,7 +88,10 @@ async fn side(context: &Context, what: &str) -> Result<Side, Error> {
         let error = Error::new(Kind::Usage, "invalid_reference", error.to_string());
         error.with_hint("name a version, an installed skill, an address, a directory or an archive")
     })?;
-    let Reference { name, requirement } = &reference;
+    // A whole version is that one, and not whatever is newer and compatible.
+    let exact = exact_version::read(what).ok().and_then(|(_, one)| format!("={one}").parse().ok());
+    let Reference { name, requirement } = reference;
+    let (name, requirement) = (&name, &exact.or(requirement));
     if let Some(Requirement::Address(address)) = requirement {
         return match Side::snapshot(settings, address)? {
             Some(side) => Ok(side),

@@ -99,9 +99,13 @@ fn versions_addresses_directories_and_installed_skills_are_held_together() {
     let same = ben.json(&["diff", &address, directory.to_str().unwrap()]);
     assert_eq!((&same["changes"], &same["files"]), (&json!([]), &json!([])), "{same}");
 
-    // Nothing of what was only looked at is kept.
-    let again = ben.json(&["list"]);
-    assert_eq!(again["skills"].as_array().unwrap().len(), 1);
+    // A whole version is that one, on a machine that has nothing; and nothing is kept of it.
+    let eve = context.machine("eve");
+    let exact = eve.json(&["diff", "notes@1.0.0", "notes@1.1.0"]);
+    let versions = [&exact["before"]["version"], &exact["after"]["version"]];
+    assert_eq!(versions, [&json!("1.0.0"), &json!("1.1.0")]);
+    let snapshots = eve.home.join("snapshots");
+    assert_eq!(fs::read_dir(snapshots).map_or(0, Iterator::count), 0);
 }
 
 #[test]
