@@ -89,7 +89,9 @@ async fn side(context: &Context, what: &str) -> Result<Side, Error> {
         error.with_hint("name a version, an installed skill, an address, a directory or an archive")
     })?;
     // A whole version is that one, and not whatever is newer and compatible.
-    let exact = exact_version::read(what).ok().and_then(|(_, one)| format!("={one}").parse().ok());
+    let exact = exact_version::read(what)
+        .ok()
+        .and_then(|(_, one)| format!("={one}").parse::<Requirement>().ok());
     let Reference { name, requirement } = reference;
     let (name, requirement) = (&name, &exact.or(requirement));
     if let Some(Requirement::Address(address)) = requirement {
