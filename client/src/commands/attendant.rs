@@ -3,7 +3,7 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use skillpkg::Error;
-use skillpkg::install::{Approval, Attendant, Progress};
+use skillpkg::install::{Approval, Attendant, Moved, Progress};
 
 use crate::output::Output;
 
@@ -87,6 +87,16 @@ impl Attendant for Terminal {
         self.output.confirm(&format!("Let agents see {what}{run}?"), &refused, self.otherwise)
     }
 
+    fn changes(&mut self, moved: &Moved) {
+        let Moved { name, version, changes } = moved;
+        self.aside(|| {
+            self.output.talk(&format!("what changes in {name}@{version}:"));
+            for line in changes {
+                self.output.talk(format!("  {line}").trim_end());
+            }
+        });
+    }
+
     fn approved(&mut self, asked: &[Approval]) {
         for line in asked.iter().flat_map(lines) {
             self.output.talk(&line);
@@ -105,10 +115,9 @@ fn lines(approval: &Approval) -> Vec<String> {
     }
     if !changes.is_empty() {
         lines.push(format!(
-            "what changes in all (`skillpkg diff {name} {name}@{version}` has more):"
+            "what changes in all (`skillpkg diff {name} {name}@{version}` has the rest):"
         ));
-        let told = changes.iter().filter(|line| !line.is_empty());
-        lines.extend(told.map(|line| format!("  {line}")));
+        lines.extend(changes.iter().map(|line| format!("  {line}").trim_end().to_owned()));
     }
     lines.extend(runs.iter().cloned());
     lines

@@ -118,11 +118,7 @@ fn line(done: &str, skill: &Outcome) -> String {
 }
 
 /// Tells what `update` did.
-pub(crate) fn tell_update(
-    report: &Report,
-    merged: &[MergedCopy],
-    output: Output,
-) -> Result<(), Error> {
+pub(crate) fn tell_update(report: &Report, merges: bool, output: Output) -> Result<(), Error> {
     #[derive(Serialize)]
     struct Shape<'a> {
         updated: Vec<Installed<'a>>,
@@ -139,7 +135,7 @@ pub(crate) fn tell_update(
             updated: changed.iter().map(|skill| self::shape(skill)).collect(),
             unchanged: unchanged.iter().map(|skill| self::shape(skill)).collect(),
             kept: report.kept.iter().map(KeptShape::of).collect(),
-            merged,
+            merged: &report.merged,
         });
     }
     if changed.is_empty() && report.kept.is_empty() {
@@ -155,19 +151,23 @@ pub(crate) fn tell_update(
             _ => output.text(&line("installed", skill))?,
         }
     }
-    for copy in merged {
+    for copy in &report.merged {
         tell_merged(copy, output)?;
     }
     for kept in &report.kept {
         let version = kept.version.as_ref().map_or_else(String::new, |one| format!(" at {one}"));
         output.text(&format!("kept {}{version}: {}", kept.name, kept.reason))?;
     }
-    if let Some(kept) = report.kept.first() {
-        output.talk(&format!(
-            "hint: `skillpkg update {0} --merge` merges the edits with what is new; `skillpkg update \
-             {0} --discard-edits` lets them go",
-            kept.name
-        ));
+    if let Some(Kept { name, .. }) = report.kept.first() {
+        let discards = format!("`skillpkg update {name} --discard-edits` lets them go");
+        output.talk(&if merges {
+            format!("hint: move the edits elsewhere first; {discards}")
+        } else {
+            format!(
+                "hint: `skillpkg update {name} --merge` merges the edits with what is new; \
+                 {discards}"
+            )
+        });
     }
     Ok(())
 }
@@ -176,8 +176,9 @@ pub(crate) fn tell_update(
 fn tell_merged(copy: &MergedCopy, output: Output) -> Result<(), Error> {
     let path = escape(&copy.path.to_string_lossy());
     let kept = escape(&copy.kept.to_string_lossy());
-    output
-        .text(&format!("your edits of `{path}` are in it still, and as they were in `{kept}`"))?;
+    output.text(&format!(
+        "your edits of `{path}` are in it still; the copy as you had it lies in `{kept}`"
+    ))?;
     for file in &copy.merged {
         output.text(&format!("  merged {file}"))?;
     }
@@ -193,6 +194,11 @@ fn tell_merged(copy: &MergedCopy, output: Output) -> Result<(), Error> {
                 "  conflict in {file}: one of you took it out and the other changed it; it is there"
             ),
         })?;
+    }
+    for file in &copy.missed {
+        output.text(&format!(
+            "  {file} was edited once more while the copy was replaced: that edit is in `{kept}` alone"
+        ))?;
     }
     Ok(())
 }

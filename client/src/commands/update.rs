@@ -2,8 +2,9 @@
 
 use serde::Serialize;
 use skillpkg::difference::{self, Difference};
-use skillpkg::install::{Options, preview, update, update_merging};
-use skillpkg::{Error, Kind};
+use skillpkg::install::{Options, preview, update};
+use skillpkg::merge::MergedCopy;
+use skillpkg::{Error, Kind, Settings};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{QualifiedName, Version};
 
@@ -19,7 +20,7 @@ use crate::context::Context;
 A skill of which a copy was edited is kept as it is; where that keeps one from a newer version, it \
 exits with 6 once the others are updated. With `--merge` it is updated too and keeps the edits; \
 where both changed the same lines, the file stays as it was edited, both versions stand beside it in \
-FILE.merge, and it exits with 6. The edited files are kept as they were in `edits` beneath the \
+FILE.merge, and it exits with 6. The copy as it was edited is kept whole in `edits` beneath the \
 home.")]
 pub(crate) struct Arguments {
     /// Which; all where absent
@@ -42,7 +43,7 @@ pub(crate) struct Arguments {
     /// Merge the edits of copies with what is new
     #[arg(long, conflicts_with = "discard_edits")]
     merge: bool,
-    /// Change nothing; tell all that would change
+    /// Change nothing, and remember nothing; tell all that would change
     #[arg(long)]
     dry_run: bool,
 }
@@ -62,18 +63,16 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         accept_permissions,
         accept_signer,
         discard_edits,
+        merge_edits: merge,
         ..Options::new(reach(global))
     };
     let otherwise = "read what it adds, then approve it with `--accept-permissions`";
     let mut terminal = Terminal::new(context.output, otherwise);
     let settings = &context.settings;
-    let (report, merged) = if merge {
-        update_merging(settings, &options, &names, &mut terminal).await?
-    } else {
-        (update(settings, &options, &names, &mut terminal).await?, Vec::new())
-    };
-    installed::tell_update(&report, &merged, context.output)?;
-    let is_done = report.kept.is_empty() && merged.iter().all(|copy| copy.conflicts.is_empty());
+    let report = update(settings, &options, &names, &mut terminal).await?;
+    installed::tell_update(&report, merge, context.output)?;
+    let is_whole = |copy: &MergedCopy| copy.conflicts.is_empty() && copy.missed.is_empty();
+    let is_done = report.kept.is_empty() && report.merged.iter().all(is_whole);
     Ok(if is_done { 0 } else { Kind::Drift.exit_code() })
 }
 
@@ -92,7 +91,8 @@ async fn rehearse(context: &Context, global: bool, names: &[String]) -> Result<u
     }
     let output = context.output;
     let mut terminal = Terminal::approving(output);
-    let seen = preview(&context.settings, reach(global), names, &mut terminal).await?;
+    let settings = Settings { looks_only: true, ..context.settings.clone() };
+    let seen = preview(&settings, reach(global), names, &mut terminal).await?;
     let mut would_update = Vec::new();
     for one in &seen {
         for sentence in &one.kept_back {

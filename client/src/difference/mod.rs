@@ -10,7 +10,7 @@ pub use change::{Change, Subject};
 pub use files::{Content, FileChange, FileState};
 pub use side::{Side, Signer};
 pub use text::{Hunk, Piece, Standing};
-pub use told::{lines, summary};
+pub use told::{lines, lines_within, summary};
 
 use serde::Serialize;
 use skillpkg_schema::{ContentAddress, Version};

@@ -113,9 +113,10 @@ impl Side {
     /// A snapshot that the store has, its manifest re-hashed just now; [`None`] where the store has
     /// it not, or not whole.
     pub fn snapshot(settings: &Settings, address: &ContentAddress) -> Result<Option<Self>, Error> {
-        let store = Store::open(&settings.home)?;
+        // Where there is no store, none is made for a question.
+        let Some(store) = Store::look(&settings.home)? else { return Ok(None) };
         let stored = match store.stored(address) {
-            // It was set aside; whoever has it elsewhere gives it again.
+            // Whoever has it elsewhere gives it again.
             Err(StoreError::Damaged { .. }) => None,
             answer => answer?,
         };

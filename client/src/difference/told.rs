@@ -22,6 +22,19 @@ pub fn lines(difference: &Difference) -> Vec<String> {
     lines
 }
 
+/// As [`lines`], with at most so many lines of the text of files; that there are more is said.
+pub fn lines_within(difference: &Difference, most: usize) -> Vec<String> {
+    let whole = lines(difference);
+    let shown = summary(difference).len().saturating_add(most);
+    let more = whole.len().saturating_sub(shown);
+    let mut lines = whole;
+    lines.truncate(shown);
+    if more > 0 {
+        lines.push(format!("({more} more lines differ)"));
+    }
+    lines
+}
+
 /// What the skills may do, and which files differ, without their text.
 pub fn summary(difference: &Difference) -> Vec<String> {
     let Difference { before, after, same, adds, changes, files } = difference;

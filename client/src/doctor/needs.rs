@@ -2,7 +2,7 @@
 //! Protocol can serve of them.
 
 use skillpkg_schema::diagnostic::escape;
-use skillpkg_store::content::{Store, StoreError};
+use skillpkg_store::content::StoreError;
 
 use super::{Area, Complaint};
 use crate::activation::missing;
@@ -32,7 +32,7 @@ fn look(settings: &Settings, reach: Reach, complaints: &mut Vec<Complaint>) -> R
     if active.is_empty() {
         return Ok(());
     }
-    let store = Store::open(&settings.home)?;
+    let store = settings.store()?;
     // That it cannot be read is told of the configuration.
     let Ok(runners) = RunnerSet::configured(settings) else { return Ok(()) };
     for one in active {

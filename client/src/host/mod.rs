@@ -154,7 +154,7 @@ impl Host {
         };
         let root = if global { settings.home.join("global") } else { settings.project.clone() };
         let host = Self {
-            store: Store::open(&settings.home)?,
+            store: settings.store()?,
             state: State::new(&settings.home),
             settings,
             root,

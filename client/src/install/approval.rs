@@ -1,17 +1,20 @@
 //! What has to be approved before agents see a skill.
 
-use skillpkg_schema::ContentAddress;
+use skillpkg_schema::{ContentAddress, Manifest};
 use skillpkg_store::content::Stored;
 
-use super::attend::{Approval, Attendant};
+use super::attend::{Approval, Attendant, Moved};
 use super::prepare::{Prepared, stored};
 use super::session::Session;
 use super::source::Job;
 use crate::activation::{Checked, describe, found, growth, prose_commands, prose_growth, widening};
-use crate::difference::{Difference, Side, summary};
+use crate::difference::{Difference, Side, lines_within};
 use crate::project::Source;
 use crate::state::{Provenance, Signers};
 use crate::{Error, Kind};
+
+/// Most lines of the text of files that are told of one skill before something is asked about it.
+const MOST_LINES: usize = 80;
 
 /// Asks what has to be asked about the skills that are to become active; all of it at once.
 ///
@@ -33,10 +36,17 @@ pub(super) fn ask(
             continue;
         }
         let (adds, changes) = match added(session, signers, job, one, checked)? {
-            Some(added) if added.told.is_empty() => continue,
+            Some(added) if added.told.is_empty() => {
+                let changes = changes(session, &added.approved, &one.address);
+                let Manifest { name, version, .. } = one.manifest().clone();
+                if is_update && !changes.is_empty() {
+                    attendant.changes(&Moved { name, version, changes });
+                }
+                continue;
+            }
             Some(added) => {
                 widens |= added.widens;
-                (Some(added.told), changes(session, &added.approved, &one.address)?)
+                (Some(added.told), changes(session, &added.approved, &one.address))
             }
             None => {
                 widens |= is_incomparable(session, job);
@@ -81,19 +91,23 @@ struct Added {
     approved: ContentAddress,
 }
 
-/// All that changes from the snapshot that was approved to the one that is offered, without what is
-/// added, which is told by itself.
+/// What changes from the snapshot that was approved to the one that is offered, without what is
+/// added, which is told by itself; nothing where one of the two cannot be read, since what is asked
+/// does not depend on it.
 fn changes(
     session: &Session<'_>,
     approved: &ContentAddress,
     offered: &ContentAddress,
-) -> Result<Vec<String>, Error> {
-    let before = Side::snapshot(session.settings, approved)?;
-    let Some((before, after)) = before.zip(Side::snapshot(session.settings, offered)?) else {
-        return Ok(Vec::new());
-    };
-    let difference = Difference::of(&before, &after)?;
-    Ok(summary(&Difference { adds: Vec::new(), ..difference }))
+) -> Vec<String> {
+    let side = |address| Side::snapshot(session.settings, address).ok().flatten();
+    let difference = side(approved).zip(side(offered)).map(|(before, after)| {
+        Difference::of(&before, &after)
+            .map(|difference| Difference { adds: Vec::new(), ..difference })
+    });
+    match difference {
+        Some(Ok(difference)) if !difference.same => lines_within(&difference, MOST_LINES),
+        _ => Vec::new(),
+    }
 }
 
 /// What a snapshot adds to the one of its name that is active, else to the one that was approved

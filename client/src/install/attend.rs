@@ -27,8 +27,18 @@ pub struct Approval {
     /// What it adds to the version that was approved before; [`None`] where none was. Safe to
     /// print.
     pub adds: Option<Vec<String>>,
-    /// All that changes from that version, without the text of files; empty where there is none.
-    /// Safe to print.
+    /// What changes from that version, what matters first; empty where there is none. Safe to print.
+    pub changes: Vec<String>,
+}
+
+/// What an update changes of a skill of which nothing has to be approved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// The skill.
+    pub name: QualifiedName,
+    /// The version.
+    pub version: Version,
+    /// What changes, what matters first; safe to print.
     pub changes: Vec<String>,
 }
 
@@ -46,6 +56,11 @@ pub trait Attendant {
     /// Answers whether all of it may become active. An error stops the install too: one that says
     /// that nobody can be asked, and what to do instead.
     fn approve(&mut self, asked: &[Approval]) -> Result<bool, Error>;
+
+    /// Takes notice of what an update changes that nobody is asked about.
+    fn changes(&mut self, moved: &Moved) {
+        let _ = moved;
+    }
 
     /// Takes notice of what was approved in advance.
     fn approved(&mut self, asked: &[Approval]) {

@@ -5,51 +5,126 @@
 //! what was done; a kill among them leaves the journal, and whoever opens the project next finishes
 //! the change (see [`super::recover`]).
 
+use std::path::{Path, PathBuf};
+
+use skillpkg_schema::diagnostic::escape;
+
+use super::attend::Attendant;
+use super::folder::Merging;
 use super::folders::Folders;
+use super::kept::KeptCopy;
 use crate::Error;
+use crate::merge::MergedCopy;
 use crate::project::{LOCK_FILE, PROJECT_FILE, ProjectDirectory};
 use crate::state::{Journal, ProjectState, State, TextChange};
 
+/// What became of the edits of copies that something else took the place of.
+#[derive(Debug, Default)]
+pub(super) struct Committed {
+    /// Copies into which edits were merged.
+    pub(super) merged: Vec<MergedCopy>,
+    /// Copies that were edited while the change was prepared: where they stood, and where they lie.
+    kept: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Committed {
+    /// Tells of copies that were kept without anybody having asked for it.
+    pub(super) fn tell_kept(&self, attendant: &mut dyn Attendant) {
+        for (path, kept) in &self.kept {
+            let (path, kept) = (escape(&path.to_string_lossy()), escape(&kept.to_string_lossy()));
+            attendant.warn(&format!(
+                "`{path}` was edited while it was replaced; as it was then, it lies in `{kept}`"
+            ));
+        }
+    }
+}
+
 /// Makes the change, in the directories in which it was planned. Whoever calls holds the project's
 /// lock, and has synced the store.
+///
+/// A copy that is taken out is looked at once more when nobody finds it at its place any longer: one
+/// that holds edits is moved beneath `edits`, and never removed, unless its edits are discarded.
 pub(super) fn commit(
     state: &State,
     directory: &ProjectDirectory,
     mut folders: Folders<'_>,
-    journal: &Journal,
-) -> Result<(), Error> {
-    let staged = stage(&mut folders, directory, journal)
-        .and_then(|()| end_here())
-        .and_then(|()| state.begin(directory.root(), journal));
-    if let Err(error) = staged {
-        if !is_end(&error) {
-            folders.give_up();
-            unstage(directory);
+    mut journal: Journal,
+) -> Result<Committed, Error> {
+    let staged = stage(&mut folders, directory, &mut journal).and_then(|merging| {
+        end_here()?;
+        state.begin(directory.root(), &journal)?;
+        Ok(merging)
+    });
+    let merging = match staged {
+        Ok(merging) => merging,
+        Err(error) => {
+            if !is_end(&error) {
+                folders.give_up();
+                unstage(directory);
+            }
+            return Err(error);
         }
-        return Err(error);
-    }
+    };
     let mut made = Made::default();
-    match make(&mut folders, state, directory, journal, &mut made) {
+    match make(&mut folders, state, directory, &journal, &mut made) {
         Ok(()) => {
+            let kept = match folders.keep_edits(&journal.steps) {
+                Err(error) if !is_end(&error) => return Err(error.with_hint(FINISHES)),
+                kept => kept?,
+            };
+            killed_here()?;
             // What cannot be removed is ours by its name, and goes with the next change there.
             let _ = folders.clear();
-            // Nothing that can fail is left to take back: only a kill matters here.
-            end_here().or_else(|error| if is_end(&error) { Err(error) } else { Ok(()) })?;
-            state.end(directory.root())
+            killed_here()?;
+            state.end(directory.root())?;
+            Ok(committed(&journal, merging, kept))
         }
         Err(error) if is_end(&error) => Err(error),
         Err(error) => {
-            let taken = take_back(&mut folders, state, directory, journal, &made);
-            if taken.and_then(|()| state.end(directory.root())).is_err() {
-                return Err(error.with_hint(
-                    "the change is half made; once this is mended, the next command finishes it",
-                ));
-            }
+            let taken = take_back(&mut folders, state, directory, &journal, &made);
+            let kept = taken.and_then(|()| folders.keep_edits(&journal.steps));
+            let Ok(kept) = kept.and_then(|kept| state.end(directory.root()).map(|()| kept)) else {
+                return Err(error.with_hint(FINISHES));
+            };
             folders.give_up();
             unstage(directory);
-            Err(error)
+            Err(match kept.first() {
+                Some(one) => error.with_hint(format!(
+                    "what was edited meanwhile lies in `{}`",
+                    escape(&one.kept.to_string_lossy())
+                )),
+                None => error,
+            })
         }
     }
+}
+
+/// What to do about a change that could not be made whole.
+const FINISHES: &str = "the change is half made; once this is mended, the next command finishes it";
+
+fn committed(journal: &Journal, merging: Vec<Merging>, kept: Vec<KeptCopy>) -> Committed {
+    let mut committed = Committed::default();
+    for one in kept {
+        let merging = merging.iter().find(|merging| merging.path == one.path);
+        let step = journal.steps.iter().find(|step| step.path == one.path);
+        let Some((merging, step)) = merging.zip(step) else {
+            committed.kept.push((one.path, one.kept));
+            continue;
+        };
+        let missed = match &one.picture {
+            Some(last) => merging.seen.differing(last),
+            None => vec![Path::new(".")],
+        };
+        committed.merged.push(MergedCopy {
+            name: step.name.clone(),
+            missed: missed.into_iter().map(|path| escape(&path.to_string_lossy())).collect(),
+            path: one.path,
+            kept: one.kept,
+            merged: merging.made.merged.clone(),
+            conflicts: merging.made.conflicts.clone(),
+        });
+    }
+    committed
 }
 
 /// How much of a change is made.
@@ -71,18 +146,22 @@ fn texts(journal: &Journal) -> Vec<(&'static str, &TextChange)> {
 fn stage(
     folders: &mut Folders<'_>,
     directory: &ProjectDirectory,
-    journal: &Journal,
-) -> Result<(), Error> {
-    for step in &journal.steps {
+    journal: &mut Journal,
+) -> Result<Vec<Merging>, Error> {
+    let mut merging = Vec::new();
+    for step in &mut journal.steps {
         end_here()?;
-        folders.stage(step)?;
+        if let Some(staged) = folders.stage(step)? {
+            step.merged = Some(staged.merged);
+            merging.push(staged);
+        }
     }
     for (name, change) in texts(journal) {
         // The lockfile's is the last of the three syncs of an install: with it, on file systems that
         // keep the order of renames, everything before it is on disk too.
         directory.stage(name, &change.after, name == LOCK_FILE)?;
     }
-    Ok(())
+    Ok(merging)
 }
 
 fn make(
@@ -151,13 +230,18 @@ fn is_end(_: &Error) -> bool {
     false
 }
 
+/// As [`end_here`], where nothing that can fail is left to take back: only a kill matters.
+pub(super) fn killed_here() -> Result<(), Error> {
+    end_here().or_else(|error| if is_end(&error) { Err(error) } else { Ok(()) })
+}
+
 #[cfg(test)]
-pub(super) use ends::{Ending, end_after, end_here, is_end};
+pub(super) use ends::{Ending, end_after, end_here, is_end, meanwhile_after};
 
 /// Ends a run at a chosen place.
 #[cfg(test)]
 mod ends {
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
 
     use crate::{Error, Kind};
 
@@ -170,8 +254,26 @@ mod ends {
         Failure,
     }
 
+    /// What somebody else does.
+    type Deed = Box<dyn FnOnce()>;
+
     thread_local! {
         static REMAINING: Cell<Option<(usize, Ending)>> = const { Cell::new(None) };
+        static MEANWHILE: RefCell<Option<(usize, Deed)>> = const { RefCell::new(None) };
+    }
+
+    /// Has somebody else do something once this thread has passed some places; answers whether an
+    /// earlier deed is still undone.
+    pub(in crate::install) fn meanwhile_after(deed: Option<(usize, Deed)>) -> bool {
+        MEANWHILE.replace(deed).is_some()
+    }
+
+    fn meanwhile() {
+        let Some((more, deed)) = MEANWHILE.take() else { return };
+        match more.checked_sub(1) {
+            Some(more) => MEANWHILE.set(Some((more, deed))),
+            None => deed(),
+        }
     }
 
     /// Lets this thread pass some places, then ends its run; [`None`] lets it pass all.
@@ -180,6 +282,7 @@ mod ends {
     }
 
     pub(in crate::install) fn end_here() -> Result<(), Error> {
+        meanwhile();
         let Some((more, ending)) = REMAINING.get() else { return Ok(()) };
         if let Some(more) = more.checked_sub(1) {
             REMAINING.set(Some((more, ending)));

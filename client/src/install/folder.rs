@@ -13,6 +13,8 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{Blake3Digest, Manifest};
 use skillpkg_store::content::Store;
 
+use super::kept;
+use crate::merge::{Edits, Made, MergeError, Picture};
 use crate::project::io_error;
 use crate::{Error, Kind, real_path};
 
@@ -55,6 +57,28 @@ pub(super) enum Found {
     Other,
 }
 
+/// A copy that was staged with the edits of the one whose place it is to take.
+#[derive(Debug)]
+pub(super) struct Merging {
+    /// The place.
+    pub(super) path: PathBuf,
+    /// All that stood there when the edits were read.
+    pub(super) seen: Picture,
+    /// What was made of the files that both changed.
+    pub(super) made: Made,
+    /// The digest of all that was staged.
+    pub(super) merged: Blake3Digest,
+}
+
+/// That a copy at `path` was edited in a way that cannot be merged.
+pub(super) fn unmergeable(path: &Path, error: &MergeError) -> Error {
+    let shown = escape(&path.to_string_lossy());
+    let message =
+        format!("`{shown}` was edited, and is kept, since its edits cannot be merged: {error}");
+    Error::new(Kind::Refused, "edited", message)
+        .with_hint("move your edits elsewhere first, or let them go with `--discard-edits`")
+}
+
 /// An agent's directory of skills.
 #[derive(Debug)]
 pub(super) struct Folder {
@@ -78,6 +102,8 @@ pub(super) struct Base<'a> {
     pub(super) confined: Option<&'a Dir>,
     /// What the directory is called in which things are made that are to be placed.
     pub(super) staging: String,
+    /// Where copies go that their user edited, once something else has taken their place.
+    pub(super) edits: PathBuf,
 }
 
 impl Base<'_> {
@@ -292,6 +318,82 @@ impl Folder {
         Ok(store.copy_tree_into(manifest, staging, &place, name)?)
     }
 
+    /// Merges the edits of the copy that stands at `name`, one of the snapshot `base`, into the one of
+    /// `now` that was staged for it; [`None`] where nothing is edited there.
+    pub(super) fn merge_staged(
+        &self,
+        name: &str,
+        store: &Store,
+        base: Manifest,
+        now: &Manifest,
+    ) -> Result<Option<Merging>, Error> {
+        let Some((copy, staged)) = self.copy_at(name)?.zip(self.staged(name)?) else {
+            return Ok(None);
+        };
+        let merge = || -> Result<_, MergeError> {
+            let edits = Edits::read(base, &copy)?;
+            Ok(if edits.is_empty() {
+                None
+            } else {
+                Some((edits.apply(store, now, &staged)?, edits))
+            })
+        };
+        let path = self.path.join(name);
+        let Some((made, edits)) = merge().map_err(|error| unmergeable(&path, &error))? else {
+            return Ok(None);
+        };
+        let merged = Picture::of(&staged).map_err(|error| io_error(&path, &error))?.digest();
+        Ok(Some(Merging { path, seen: edits.into_seen(), made, merged }))
+    }
+
+    /// The directory that stands at `name`; [`None`] where none does.
+    pub(super) fn copy_at(&self, name: &str) -> Result<Option<Dir>, Error> {
+        self.opened(&self.directory, name)
+    }
+
+    /// The directory that was staged for `name`, or taken out from there; [`None`] where there is
+    /// none.
+    pub(super) fn staged(&self, name: &str) -> Result<Option<Dir>, Error> {
+        self.staging.as_ref().map_or(Ok(None), |staging| self.opened(staging, name))
+    }
+
+    /// Where that lies.
+    pub(super) fn staged_path(&self, name: &str) -> PathBuf {
+        self.path.join(&self.staging_name).join(name)
+    }
+
+    fn opened(&self, directory: &Dir, name: &str) -> Result<Option<Dir>, Error> {
+        match directory.symlink_metadata(name) {
+            Ok(metadata) if metadata.is_dir() => directory
+                .open_dir_nofollow(name)
+                .map(Some)
+                .map_err(|error| io_error(&self.path.join(name), &error)),
+            Ok(_) => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(io_error(&self.path.join(name), &error)),
+        }
+    }
+
+    /// Goes on with what a run that was killed has staged and taken out.
+    pub(super) fn resume(&mut self) -> Result<(), Error> {
+        if self.staging.is_none() && self.has_left_over {
+            let opened = self.opened(&self.directory, &self.staging_name)?;
+            self.staging = opened;
+        }
+        Ok(())
+    }
+
+    /// Moves what was taken out from `name` beneath `edits`, under a name like `label`, or beside
+    /// where it stood where it cannot go there; answers where it lies.
+    pub(super) fn keep(&self, name: &str, edits: &Path, label: &str) -> Result<PathBuf, Error> {
+        let Some(staging) = &self.staging else { return Ok(self.path.join(name)) };
+        if let Ok(kept) = kept::keep(staging, name, edits, label) {
+            return Ok(kept);
+        }
+        let beside = kept::move_to_free(staging, name, &self.directory, &format!(".{label}.kept"));
+        beside.map(|name| self.path.join(name)).map_err(|error| self.failed(&error))
+    }
+
     /// Makes the staging directory for what is to be taken out.
     pub(super) fn stage_nothing(&mut self) -> Result<(), Error> {
         let staged =
@@ -313,8 +415,8 @@ impl Folder {
         let Some(staging) = &self.staging else { return Ok(()) };
         match (is_there, is_staged) {
             (false, false) => Ok(()),
-            (false, true) => rename_new(staging, name, &self.directory),
-            (true, false) => rename_new(&self.directory, name, staging),
+            (false, true) => rename_new(staging, name, &self.directory, name),
+            (true, false) => rename_new(&self.directory, name, staging, name),
             (true, true) => swap(&self.directory, staging, name),
         }
         .map_err(failed)
@@ -370,24 +472,24 @@ fn symlink(directory: &Dir, target: &Path, name: &str) -> io::Result<()> {
 
 /// Renames without ever replacing what somebody put there in the meantime.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-fn rename_new(from: &Dir, name: &str, to: &Dir) -> io::Result<()> {
+pub(super) fn rename_new(from: &Dir, name: &str, to: &Dir, new_name: &str) -> io::Result<()> {
     use rustix::fs::{RenameFlags, renameat_with};
-    match renameat_with(from, name, to, name, RenameFlags::NOREPLACE) {
-        Err(error) if is_unknown(error) => rename_checked(from, name, to),
+    match renameat_with(from, name, to, new_name, RenameFlags::NOREPLACE) {
+        Err(error) if is_unknown(error) => rename_checked(from, name, to, new_name),
         answer => Ok(answer?),
     }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn rename_new(from: &Dir, name: &str, to: &Dir) -> io::Result<()> {
-    rename_checked(from, name, to)
+pub(super) fn rename_new(from: &Dir, name: &str, to: &Dir, new_name: &str) -> io::Result<()> {
+    rename_checked(from, name, to, new_name)
 }
 
-fn rename_checked(from: &Dir, name: &str, to: &Dir) -> io::Result<()> {
-    if to.symlink_metadata(name).is_ok() {
+fn rename_checked(from: &Dir, name: &str, to: &Dir, new_name: &str) -> io::Result<()> {
+    if to.symlink_metadata(new_name).is_ok() {
         return Err(io::Error::from(io::ErrorKind::AlreadyExists));
     }
-    from.rename(name, to, name)
+    from.rename(name, to, new_name)
 }
 
 #[cfg(any(target_os = "linux", target_os = "macos"))]
@@ -411,9 +513,14 @@ fn is_unknown(error: rustix::io::Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::NOTSUP)
 }
 
+/// What is called for a moment what is taken out, where names cannot be exchanged.
+pub(super) fn aside_of(name: &str) -> String {
+    format!("{name}.aside")
+}
+
 /// Where names cannot be exchanged, what stands there is out of sight for a moment.
 fn swap_in_steps(directory: &Dir, staging: &Dir, name: &str) -> io::Result<()> {
-    let aside = format!("{name}.aside");
+    let aside = aside_of(name);
     directory.rename(name, staging, &aside)?;
     match staging.rename(name, directory, name) {
         Ok(()) => staging.rename(&aside, staging, name),
@@ -437,7 +544,8 @@ mod tests {
     }
 
     fn based<'d>(path: &'d Path, handle: &'d Dir) -> Base<'d> {
-        Base { path, confined: Some(handle), staging: staging_name(Path::new("/home")) }
+        let staging = staging_name(Path::new("/home"));
+        Base { path, confined: Some(handle), staging, edits: path.join("edits") }
     }
 
     #[test]

@@ -2,11 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use cap_std::fs::Dir;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_store::content::{Store, StoreError};
 
-use super::folder::{Base, Folder, Found};
+use super::commit::killed_here;
+use super::folder::{Base, Folder, Found, Merging, aside_of, unmergeable};
+use super::kept::KeptCopy;
+use super::prepare::stored;
 use crate::adopt::FoundTree;
+use crate::merge::{MergeError, Picture};
+use crate::project::io_error;
 use crate::state::{Foreign, Occupant, Placement, Step};
 use crate::{Error, Kind};
 
@@ -82,23 +88,85 @@ impl<'a> Folders<'a> {
         })
     }
 
-    /// Makes what a step places, beside its place.
-    pub(super) fn stage(&mut self, step: &Step) -> Result<(), Error> {
+    /// Makes what a step places, beside its place; answers with what it was merged of, where edits
+    /// were merged into it.
+    pub(super) fn stage(&mut self, step: &Step) -> Result<Option<Merging>, Error> {
         let (parent, name) = split(&step.path)?;
         let store = self.store;
         let Some(after) = &step.after else {
-            return self.existing(parent)?.map_or(Ok(()), Folder::stage_nothing);
+            return self.existing(parent)?.map_or(Ok(()), Folder::stage_nothing).map(|()| None);
         };
-        match after.placement {
-            Placement::Link => {
-                self.created(parent)?.stage_link(name, &store.tree_path(&after.address))
+        if after.placement == Placement::Link {
+            let folder = self.created(parent)?;
+            return folder.stage_link(name, &store.tree_path(&after.address)).map(|()| None);
+        }
+        let stored = store.stored(&after.address)?;
+        let now = stored.ok_or(StoreError::Absent(after.address))?.manifest;
+        let folder = self.created(parent)?;
+        folder.stage_copy(name, store, &now)?;
+        let Some(before) = step.before.as_ref().filter(|_| step.merges) else { return Ok(None) };
+        let base = store.stored(&before.address)?;
+        let base = base.ok_or_else(|| unmergeable(&step.path, &MergeError::NoBase))?.manifest;
+        folder.merge_staged(name, store, base, &now)
+    }
+
+    /// The directory that stands at `path`; [`None`] where none does.
+    pub(super) fn copy_at(&mut self, path: &Path) -> Result<Option<Dir>, Error> {
+        let (parent, name) = split(path)?;
+        self.existing(parent)?.map_or(Ok(None), |folder| folder.copy_at(name))
+    }
+
+    /// Makes a step whose copy was staged with edits by a run that was killed, unless it is made;
+    /// says whether a directory stands at its place then.
+    pub(super) fn finish_merged(&mut self, step: &Step) -> Result<bool, Error> {
+        let (parent, name) = split(&step.path)?;
+        let Some(folder) = self.existing(parent)? else { return Ok(false) };
+        folder.resume()?;
+        let found = folder.look(name)?;
+        let staged = folder.staged(name)?;
+        let picture = staged.as_ref().map(Picture::of).transpose();
+        let picture = picture.map_err(|error| io_error(&step.path, &error))?;
+        // Nobody edits what is staged: where it is there, nothing was exchanged yet.
+        let is_staged = picture.is_some_and(|picture| Some(picture.digest()) == step.merged);
+        match found {
+            Found::Directory | Found::Nothing if is_staged => {
+                folder.exchange(name, found == Found::Directory, true)?;
+                Ok(true)
             }
-            Placement::Copy => {
-                let stored = store.stored(&after.address)?;
-                let stored = stored.ok_or(StoreError::Absent(after.address))?;
-                self.created(parent)?.stage_copy(name, store, &stored.manifest)
+            found => Ok(found == Found::Directory),
+        }
+    }
+
+    /// Moves what was taken out and holds edits to where it is kept. What is as it was placed, and
+    /// what is discarded, stays where it goes with the rest.
+    ///
+    /// Done again after a crash, it moves what was not moved yet.
+    pub(super) fn keep_edits(&mut self, steps: &[Step]) -> Result<Vec<KeptCopy>, Error> {
+        let (store, edits) = (self.store, &self.base.edits);
+        let mut all = Vec::new();
+        for step in steps {
+            if step.before.as_ref().is_some_and(|before| before.discard_edits) {
+                continue;
+            }
+            let (parent, name) = split(&step.path)?;
+            let Some(folder) = self.existing(parent)? else { continue };
+            folder.resume()?;
+            for name in [name, &aside_of(name)] {
+                let Some(copy) = folder.staged(name)? else { continue };
+                // What cannot be read through is kept too.
+                let picture = Picture::of(&copy).ok();
+                let place = folder.staged_path(name);
+                if let Some(picture) = &picture
+                    && (is_as_found(step, &place) || is_as_placed(store, step, picture)?)
+                {
+                    continue;
+                }
+                killed_here()?;
+                let kept = folder.keep(name, edits, &label(store, step)?)?;
+                all.push(KeptCopy { path: step.path.clone(), kept, picture });
             }
         }
+        Ok(all)
     }
 
     /// Makes a step that was staged.
@@ -144,6 +212,45 @@ impl<'a> Folders<'a> {
             let _ = std::fs::remove_dir(directory);
         }
     }
+}
+
+/// Whether a directory that was taken out is what another tool placed, as it was taken over.
+fn is_as_found(step: &Step, place: &Path) -> bool {
+    match step.before.as_ref().and_then(|before| before.found.as_ref()) {
+        Some(Foreign::Tree(fingerprint)) => {
+            FoundTree::read(place).is_ok_and(|tree| tree.fingerprint() == *fingerprint)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a copy that was taken out, or staged, is one that we made and nobody edited. Where edits
+/// were merged, the one that held them is not, whatever became of it since.
+fn is_as_placed(store: &Store, step: &Step, picture: &Picture) -> Result<bool, Error> {
+    if step.merged == Some(picture.digest()) {
+        return Ok(true);
+    }
+    let is_ours = |before: &&Occupant| step.merged.is_none() && before.found.is_none();
+    let before = step.before.as_ref().filter(is_ours);
+    for occupant in before.into_iter().chain(&step.after) {
+        if occupant.placement == Placement::Copy
+            && let Some(stored) = stored(store, &occupant.address)?
+            && Picture::of_snapshot(&stored.manifest) == *picture
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// What the copy that a step takes out is called where it is kept.
+fn label(store: &Store, step: &Step) -> Result<String, Error> {
+    let name = step.name.to_string().replace('/', "-");
+    let stored = match &step.before {
+        Some(before) => stored(store, &before.address)?,
+        None => None,
+    };
+    Ok(stored.map_or_else(|| name.clone(), |one| format!("{name}-{}", one.manifest.version)))
 }
 
 /// The directory and the name of a path of the ledger.

@@ -7,6 +7,7 @@ use skillpkg_schema::finding::Findings;
 use skillpkg_schema::{QualifiedName, Version};
 
 use super::directories::Places;
+use crate::merge::MergedCopy;
 use crate::project::{Locked, Wanted};
 use crate::state::Foreign;
 
@@ -83,6 +84,8 @@ pub struct Report {
     pub removed: Vec<(QualifiedName, Option<Version>)>,
     /// Skills that were not updated, since a copy of them was edited, with the files.
     pub kept: Vec<Kept>,
+    /// Copies that hold the edits of those that they took the place of.
+    pub merged: Vec<MergedCopy>,
     /// Whether copies that were edited stay so, of skills that are as they were asked for.
     pub has_edits: bool,
     /// Whether `skillpkg.toml` says something else than before.

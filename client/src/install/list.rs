@@ -258,6 +258,7 @@ pub fn drift(
         leaving: &leaving,
         discard_edits: false,
         adopted: &none,
+        merge_edits: false,
     };
     for wanted in &session.files.project.skills {
         let name = &wanted.name;

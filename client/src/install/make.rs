@@ -71,6 +71,7 @@ pub(super) async fn make(
         leaving: &goal.removed,
         discard_edits: session.options.discard_edits,
         adopted: &goal.adopted,
+        merge_edits: goal.is_update && session.options.merge_edits,
     };
     let mut report = Report { removed: removed(session, &goal), ..Report::default() };
     let (mut going, mut plans) = (Vec::new(), Vec::new());
@@ -138,7 +139,9 @@ pub(super) async fn make(
         session.state.change_signers(|now| now.take_over(signers, &before))?;
     }
     if let Some(journal) = journal {
-        commit(&session.state, &session.directory, folders, &journal)?;
+        let committed = commit(&session.state, &session.directory, folders, journal)?;
+        committed.tell_kept(attendant);
+        report.merged = committed.merged;
     }
     Ok(report)
 }
@@ -178,6 +181,7 @@ pub(super) fn hide(
         leaving: &[],
         discard_edits: session.options.discard_edits,
         adopted: &BTreeMap::new(),
+        merge_edits: false,
     };
     let mut change = Change::of(session, names);
     for name in names {
@@ -185,7 +189,10 @@ pub(super) fn hide(
         change.hide(name, plan, attendant);
     }
     match change.into_journal(session) {
-        Some(journal) => commit(&session.state, &session.directory, folders, &journal),
+        Some(journal) => {
+            commit(&session.state, &session.directory, folders, journal)?.tell_kept(attendant);
+            Ok(())
+        }
         None => Ok(()),
     }
 }

@@ -24,6 +24,9 @@ pub struct Options {
     pub accept_signer: bool,
     /// Replace or remove copies that their user edited.
     pub discard_edits: bool,
+    /// Merge the edits of copies into what an update places; what `discard_edits` discards is gone
+    /// all the same.
+    pub merge_edits: bool,
     /// How long to wait for another process that works on the same project.
     pub patience: Duration,
 }
@@ -39,6 +42,7 @@ impl Options {
             accept_permissions: false,
             accept_signer: false,
             discard_edits: false,
+            merge_edits: false,
             patience: PATIENCE,
         }
     }

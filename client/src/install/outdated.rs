@@ -66,7 +66,8 @@ impl Outdated {
 
 /// What an update of the skills with these names would do, or of all where there are none; sorted
 /// by name. Asks each registry once, and for the manifest of each version that would come. Changes
-/// nothing of the project; what registries say against versions is remembered.
+/// nothing of the project; what registries say against versions is remembered, unless the settings
+/// only look.
 pub async fn outdated(
     settings: &Settings,
     reach: Reach,
@@ -94,7 +95,9 @@ async fn look(
     compare: bool,
     attendant: &mut dyn Attendant,
 ) -> Result<Vec<Outdated>, Error> {
-    settle(settings, reach, attendant)?;
+    if !settings.looks_only {
+        settle(settings, reach, attendant)?;
+    }
     if !root_of(settings, reach).is_dir() {
         return Ok(Vec::new());
     }
@@ -123,10 +126,12 @@ async fn look(
     } else {
         Index::ask(settings, &policy, &asked).await?
     };
-    let state = State::new(&settings.home);
-    let signers = state.signers()?;
-    state.learn_revocations(&signers, index.documents())?;
-    index.learn_standings(&settings.home, now())?;
+    if !settings.looks_only {
+        let state = State::new(&settings.home);
+        let signers = state.signers()?;
+        state.learn_revocations(&signers, index.documents())?;
+        index.learn_standings(&settings.home, now())?;
+    }
     for notice in &index.notices {
         notice.to(attendant);
     }
@@ -217,8 +222,11 @@ impl Looker<'_> {
         registry: &Registry,
         address: &ContentAddress,
     ) -> Result<Option<Manifest>, Error> {
-        let store = Store::open(&self.settings.home)?;
-        if let Some(stored) = stored(&store, address)? {
+        let known = match Store::look(&self.settings.home)? {
+            Some(store) => stored(&store, address)?,
+            None => None,
+        };
+        if let Some(stored) = known {
             return Ok(Some(stored.manifest));
         }
         // That there is a newer version is worth telling all the same.

@@ -7,10 +7,11 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{ContentAddress, QualifiedName, SkillName};
 use skillpkg_store::content::{Store, TreeProblem};
 
-use super::folder::Found;
+use super::folder::{Found, unmergeable};
 use super::folders::{Folders, split};
 use super::ledger::Ledger;
 use super::prepare::stored;
+use crate::merge::{Edits, MergeError};
 use crate::state::{Foreign, Occupant, Placed, Placement, Step};
 use crate::{Error, Kind};
 
@@ -60,6 +61,8 @@ pub(super) struct Placing<'p, 's> {
     pub(super) discard_edits: bool,
     /// What other tools placed and is taken over, as it was found.
     pub(super) adopted: &'p BTreeMap<PathBuf, Foreign>,
+    /// Whether the edits of a copy are merged into the copy that takes its place.
+    pub(super) merge_edits: bool,
 }
 
 /// What stands at a place.
@@ -165,10 +168,20 @@ impl Placing<'_, '_> {
             Some(occupant) => Standing::Ours(occupant),
             None => self.standing(target.name, path)?,
         };
+        let merge_edits = self.merge_edits;
+        let can_merge = |before: &Occupant| {
+            let are_copies = before.placement == Placement::Copy && placement == Placement::Copy;
+            merge_edits && are_copies && before.found.is_none()
+        };
+        let mut merges = false;
         let before = match standing {
             Standing::Nothing => None,
             Standing::Ours(before) if before == after => return Ok(()),
-            Standing::Ours(before) => Some(before),
+            Standing::Ours(before) => {
+                // It may be edited by the time that it is replaced.
+                merges = can_merge(&before);
+                Some(before)
+            }
             Standing::Edited(before, files)
                 if before.address == target.address
                     && placement == Placement::Copy
@@ -176,6 +189,11 @@ impl Placing<'_, '_> {
             {
                 plan.kept.push((path.to_owned(), files));
                 return Ok(());
+            }
+            Standing::Edited(before, _) if can_merge(&before) => {
+                self.check_merge(path, &before, &after)?;
+                merges = true;
+                Some(before)
             }
             Standing::Edited(before, files) => Some(self.discarded(path, &before, &files)?),
             Standing::Foreign(what) => return Err(occupied(path, what, target.name)),
@@ -185,6 +203,8 @@ impl Placing<'_, '_> {
             name: target.name.clone(),
             before,
             after: Some(after),
+            merges,
+            merged: None,
         });
         Ok(())
     }
@@ -199,6 +219,24 @@ impl Placing<'_, '_> {
         let (address, found) = (target.address, Some(found.clone()));
         let occupant = Occupant { address, placement, discard_edits: false, found };
         Ok(self.folders.holds(path, &occupant)?.then_some(occupant))
+    }
+
+    /// Refuses edits that cannot be merged.
+    fn check_merge(
+        &mut self,
+        path: &Path,
+        before: &Occupant,
+        after: &Occupant,
+    ) -> Result<(), Error> {
+        let base = stored(self.store, &before.address)?;
+        let base = base.ok_or_else(|| unmergeable(path, &MergeError::NoBase))?.manifest;
+        let Some((copy, now)) =
+            self.folders.copy_at(path)?.zip(stored(self.store, &after.address)?)
+        else {
+            return Ok(());
+        };
+        let check = Edits::read(base, &copy).and_then(|edits| edits.check(&now.manifest));
+        check.map_err(|error| unmergeable(path, &error))
     }
 
     fn take_out(&mut self, placed: &Placed, plan: &mut Plan) -> Result<(), Error> {
@@ -216,6 +254,8 @@ impl Placing<'_, '_> {
             name: placed.name.clone(),
             before: Some(before),
             after: None,
+            merges: false,
+            merged: None,
         });
         Ok(())
     }

@@ -4,8 +4,10 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_store::content::Store;
 
 use super::attend::Attendant;
+use super::commit::killed_here;
 use super::folder::{Base, Found};
 use super::folders::{Folders, split};
+use super::kept::KeptCopy;
 use crate::project::{LOCK_FILE, PROJECT_FILE, ProjectDirectory};
 use crate::state::{Journal, ProjectState, State, Step, TextChange};
 use crate::{Error, Kind};
@@ -33,8 +35,25 @@ pub(super) fn finish(
     };
     attendant.tell("finishing a change that was cut short");
     let Journal { steps, project, lock, state: mut remembered } = journal;
+    let mut left = Vec::new();
+    // What was merged was made of edits that stand there no longer once it is placed: it is staged
+    // once, and what was taken out is moved before anything else is staged.
+    for step in steps.iter().filter(|step| step.merged.is_some()) {
+        if !folders.finish_merged(step)? {
+            left.push(step);
+        }
+    }
+    killed_here()?;
+    let mut kept = folders.keep_edits(&steps)?;
+    killed_here()?;
+    folders.clear()?;
+    killed_here()?;
     for step in &steps {
-        if !finish_step(&mut folders, step)? {
+        let is_made = match step.merged {
+            Some(_) => !left.contains(&step),
+            None => finish_step(&mut folders, step)?,
+        };
+        if !is_made {
             let path = escape(&step.path.to_string_lossy());
             attendant.warn(&format!("`{path}` was changed by somebody else and is left alone"));
             forget(&mut remembered, step);
@@ -48,9 +67,26 @@ pub(super) fn finish(
         }
     }
     state.set_project(root, &remembered)?;
+    killed_here()?;
+    kept.extend(folders.keep_edits(&steps)?);
+    tell_kept(base, &steps, &kept, attendant);
     state.end(root)?;
     folders.clear()?;
     state.project(root)
+}
+
+/// Tells where copies lie that were edited and that something else took the place of.
+fn tell_kept(base: &Base<'_>, steps: &[Step], kept: &[KeptCopy], attendant: &mut dyn Attendant) {
+    for KeptCopy { path, kept, .. } in kept {
+        let (path, kept) = (escape(&path.to_string_lossy()), escape(&kept.to_string_lossy()));
+        attendant.warn(&format!("`{path}`, as it was edited, lies in `{kept}`"));
+    }
+    let is_told = |step: &Step| kept.iter().any(|kept| kept.path == step.path);
+    for step in steps.iter().filter(|step| step.merged.is_some() && !is_told(step)) {
+        let path = escape(&step.path.to_string_lossy());
+        let edits = escape(&base.edits.to_string_lossy());
+        attendant.warn(&format!("`{path}`, as it was edited, lies beneath `{edits}`"));
+    }
 }
 
 /// Removes staging directories of a run that was killed before it began its change.
@@ -80,9 +116,9 @@ fn finish_step(folders: &mut Folders<'_>, step: &Step) -> Result<bool, Error> {
         (Some(before), _) if folders.holds(&step.path, before)? => Some(before.clone()),
         _ => return Ok(false),
     };
-    let rest = Step { before, ..step.clone() };
+    let rest = Step { before, merges: false, ..step.clone() };
     match folders.stage(&rest) {
-        Ok(()) => {}
+        Ok(_) => {}
         // What the store lost since cannot be placed; the next `sync` fetches it.
         Err(error) if error.code == "not_found" || error.kind == Kind::Verification => {
             return Ok(false);

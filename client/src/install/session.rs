@@ -33,7 +33,8 @@ pub(super) struct Session<'a> {
     pub(super) files: ProjectFiles,
     /// As it was when the session was opened.
     pub(super) remembered: ProjectState,
-    _lock: ProjectLock,
+    /// Absent where nothing is changed.
+    _lock: Option<ProjectLock>,
 }
 
 impl<'a> Session<'a> {
@@ -46,7 +47,8 @@ impl<'a> Session<'a> {
         Self::start(settings, options, true, attendant)
     }
 
-    /// As [`Session::open`], without finishing anything.
+    /// As [`Session::open`], without finishing anything; without the lock where the settings only
+    /// look.
     pub(super) fn open_to_look(
         settings: &'a Settings,
         options: &'a Options,
@@ -63,13 +65,15 @@ impl<'a> Session<'a> {
     ) -> Result<Self, Error> {
         let state = State::new(&settings.home);
         let directory = open_directory(settings, options.reach)?;
-        let lock = if let Some(lock) = state.try_lock_project(directory.root())? {
-            lock
+        let lock = if settings.looks_only {
+            None
+        } else if let Some(lock) = state.try_lock_project(directory.root())? {
+            Some(lock)
         } else {
             attendant.tell("waiting for another process that works on this project");
-            state.lock_project(directory.root(), options.patience)?
+            Some(state.lock_project(directory.root(), options.patience)?)
         };
-        let store = Store::open(&settings.home)?;
+        let store = settings.store()?;
         let lease = Arc::new(store.lease()?);
         let remembered = if finish {
             let base = base_of(settings, options.reach, &directory);
@@ -154,12 +158,12 @@ pub(super) fn base_of<'d>(
     reach: Reach,
     directory: &'d ProjectDirectory,
 ) -> Base<'d> {
-    let staging = staging_name(&settings.home);
+    let (staging, edits) = (staging_name(&settings.home), settings.home.join("edits"));
     match reach {
         Reach::Project => {
-            Base { path: directory.root(), confined: Some(directory.handle()), staging }
+            Base { path: directory.root(), confined: Some(directory.handle()), staging, edits }
         }
-        Reach::Global => Base { path: &settings.user_home, confined: None, staging },
+        Reach::Global => Base { path: &settings.user_home, confined: None, staging, edits },
     }
 }
 

@@ -1,24 +1,25 @@
-//! The edits of one copy in an agent's directory: kept beside the store before the copy is replaced,
-//! then merged into what took its place.
+//! The edits of one copy in an agent's directory, and what is made of them and of another snapshot.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, OpenOptions};
 use serde::Serialize;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
 use skillpkg_schema::manifest::{FileEntry, Mode};
-use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, SkillPath};
-use skillpkg_store::content::{Store, StoreError, TreeProblemKind};
+use skillpkg_schema::{Manifest, QualifiedName, SkillPath};
+use skillpkg_store::content::{Store, StoreError};
 
+use super::picture::{Picture, Thing, mode_of};
 use super::text::{Names, merge};
-use crate::{private_file, regular_file};
+use crate::regular_file;
 
 /// Most bytes of all edited files of one copy.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// Most edited files of one copy.
+const MOST_FILES: usize = 5_000;
 /// The end of the name of a file with both versions, beside the one that the user edited.
 const BOTH: &str = ".merge";
 /// The end of the name of a published file that is no text, beside the one that the user edited.
@@ -30,9 +31,17 @@ pub(crate) enum MergeError {
     /// The store has lost what the copy was made of.
     #[error("the store no longer has what it was made of")]
     NoBase,
-    /// An edited file that is too long, or no regular file.
-    #[error("`{0}` is no regular file, or too long to be merged")]
+    /// Something that a skill cannot hold.
+    #[error("`{0}` is no file that a skill can hold")]
     Unmergeable(String),
+    /// More than is merged.
+    #[error(
+        "more than {MOST_FILES} files, or {} MiB, were edited", MOST_BYTES / (1024 * 1024)
+    )]
+    TooMuch,
+    /// A file of the user's where the new version has a directory, or the reverse.
+    #[error("`{0}` is a file of yours and a directory of what is new, or the reverse")]
+    Clash(SkillPath),
     /// A file that cannot be read or written.
     #[error("`{path}`: {error}")]
     File {
@@ -52,24 +61,37 @@ pub struct Conflict {
     /// The file, which is as the user has it; relative to the copy.
     pub file: SkillPath,
     /// Beside it, the file with both versions between marks, or the published one where it is no
-    /// text; absent where the author took the file out.
+    /// text; absent where one of them took the file out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
 }
 
-/// A copy into which its user's edits were merged.
+/// A copy that holds the edits of the one that it took the place of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MergedCopy {
     /// The skill.
     pub name: QualifiedName,
     /// The copy, absolute.
     pub path: PathBuf,
-    /// Where the edited files lie as they were.
+    /// Where the one lies whole that it took the place of.
     pub kept: PathBuf,
     /// Files that hold both what the user and what the author changed.
     pub merged: Vec<SkillPath>,
     /// Files that both changed in the same place.
     pub conflicts: Vec<Conflict>,
+    /// What was edited once more while the copy was replaced, which is in `kept` alone; relative
+    /// paths, safe to print.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<String>,
+}
+
+/// What became of the edited files in which both changed something.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Made {
+    /// Files that hold both what the user and what the author changed.
+    pub(crate) merged: Vec<SkillPath>,
+    /// Files that both changed in the same place.
+    pub(crate) conflicts: Vec<Conflict>,
 }
 
 /// What the user made of a file; [`None`] where they took it out.
@@ -78,114 +100,124 @@ type Mine = Option<(Vec<u8>, Mode)>;
 /// The edits of one copy, as they were read.
 #[derive(Debug)]
 pub(crate) struct Edits {
-    name: QualifiedName,
-    path: PathBuf,
     base: Manifest,
+    seen: Picture,
     files: BTreeMap<SkillPath, Mine>,
-    kept: PathBuf,
+    /// Directories with nothing in them.
+    directories: Vec<SkillPath>,
 }
 
 impl Edits {
-    /// Reads the edits of the copy of a snapshot, and keeps the edited files beneath `kept`, in a
-    /// directory of their own; [`None`] where nothing is edited.
-    ///
-    /// They are synced before this answers: a crash from here on loses none of them.
-    pub(crate) fn keep(
-        store: &Store,
-        address: &ContentAddress,
-        path: &Path,
-        kept: &Path,
-    ) -> Result<Option<Self>, MergeError> {
-        let base = store.stored(address)?.ok_or(MergeError::NoBase)?.manifest;
-        let problems = store.verify_copy(&base, path)?;
-        if problems.is_empty() {
-            return Ok(None);
-        }
-        let directory = open(path)?;
-        let (mut files, mut room) = (BTreeMap::new(), MOST_BYTES);
-        for problem in problems {
-            let unmergeable = || MergeError::Unmergeable(escape(&problem.path));
-            let file: SkillPath = problem.path.parse().map_err(|_| unmergeable())?;
-            let mine = if problem.kind == TreeProblemKind::Missing {
-                None
-            } else {
-                let (bytes, mode) = read(&directory, &file, room).ok_or_else(unmergeable)?;
-                room -= bytes.len() as u64;
-                Some((bytes, mode))
-            };
-            files.insert(file, mine);
-        }
-        let kept = free(kept, &format!("{}-{}", base.name, base.version));
-        for (file, mine) in &files {
-            if let Some((bytes, _)) = mine {
-                let place = kept.join(file.as_str());
-                private_file::create(&place, bytes).map_err(|error| failed(&place, error))?;
+    /// Reads the edits of a copy of the snapshot `base`.
+    pub(crate) fn read(base: Manifest, directory: &Dir) -> Result<Self, MergeError> {
+        // Before any file: what is edited from here on differs from this picture.
+        let seen = Picture::of(directory).map_err(|error| failed(".", error))?;
+        let published = Picture::of_snapshot(&base);
+        let (mut files, mut directories, mut room) = (BTreeMap::new(), Vec::new(), MOST_BYTES);
+        for path in published.differing(&seen) {
+            let unmergeable = || MergeError::Unmergeable(escape(&path.to_string_lossy()));
+            let file = skill_path(path).ok_or_else(unmergeable)?;
+            match seen.at(path) {
+                None => {
+                    files.insert(file, None);
+                }
+                Some(Thing::File(..)) => {
+                    let (bytes, mode) = read(directory, path, room)?;
+                    room -= bytes.len() as u64;
+                    files.insert(file, Some((bytes, mode)));
+                }
+                Some(Thing::EmptyDirectory) if published.at(path).is_none() => {
+                    directories.push(file);
+                }
+                Some(Thing::EmptyDirectory | Thing::Link(_) | Thing::Other) => {
+                    return Err(unmergeable());
+                }
+            }
+            if files.len() + directories.len() > MOST_FILES {
+                return Err(MergeError::TooMuch);
             }
         }
-        let name = base.name.clone();
-        Ok(Some(Self { name, path: path.to_owned(), base, files, kept }))
+        Ok(Self { base, seen, files, directories })
     }
 
-    /// The skill.
-    pub(crate) fn name(&self) -> &QualifiedName {
-        &self.name
+    /// Whether nothing was edited.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.directories.is_empty()
     }
 
-    /// The copy.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    /// All that the copy held when the edits were read.
+    pub(crate) fn into_seen(self) -> Picture {
+        self.seen
     }
 
-    /// The base of the edits.
-    pub(crate) fn base(&self) -> ContentAddress {
-        self.base.address()
+    /// Refuses edits that have no place beside the files of another snapshot.
+    pub(crate) fn check(&self, now: &Manifest) -> Result<(), MergeError> {
+        let files = self.files.iter().filter(|(_, mine)| mine.is_some()).map(|(file, _)| file);
+        for (path, is_file) in
+            files.map(|file| (file, true)).chain(self.directories.iter().map(|one| (one, false)))
+        {
+            let beneath = format!("{path}/");
+            let is_directory = now.files.iter().any(|one| one.path.as_str().starts_with(&beneath));
+            let has_file_above = path.parents().any(|above| now.file(above).is_some());
+            let is_in_the_way = is_directory && is_file;
+            if is_in_the_way || has_file_above || (!is_file && now.file(path.as_str()).is_some()) {
+                return Err(MergeError::Clash(path.clone()));
+            }
+        }
+        Ok(())
     }
 
-    /// Where the edited files lie as they were.
-    pub(crate) fn kept(&self) -> &Path {
-        &self.kept
-    }
-
-    /// Merges the edits into the copy, which is that of another snapshot by now.
+    /// Merges the edits into `directory`, a copy of the snapshot `now` that nobody sees yet.
     ///
     /// A file that both changed in the same place becomes as the user has it, and both versions of
-    /// it stand beside it. A crash leaves some files merged, and all edits where they were kept.
-    pub(crate) fn apply(&self, store: &Store, now: &Manifest) -> Result<MergedCopy, MergeError> {
-        let directory = open(&self.path)?;
-        let mut copy = MergedCopy {
-            name: self.name.clone(),
-            path: self.path.clone(),
-            kept: self.kept.clone(),
-            merged: Vec::new(),
-            conflicts: Vec::new(),
-        };
+    /// it stand beside it. A crash leaves some files merged.
+    pub(crate) fn apply(
+        &self,
+        store: &Store,
+        now: &Manifest,
+        directory: &Dir,
+    ) -> Result<Made, MergeError> {
+        self.check(now)?;
+        let mut made = Made::default();
         for (file, mine) in &self.files {
             let base = self.base.file(file.as_str());
             let theirs = now.file(file.as_str());
             let is_unchanged = base.map(digest) == theirs.map(digest);
             match (mine, theirs) {
-                (None, Some(_)) if is_unchanged => remove(&directory, file)?,
+                (None, Some(_)) if is_unchanged => remove(directory, file)?,
                 // Taken out by the user and changed by the author: it is there, and told.
                 (None, Some(_)) => {
-                    copy.conflicts.push(Conflict { file: file.clone(), beside: None });
+                    made.conflicts.push(Conflict { file: file.clone(), beside: None });
                 }
                 (None, None) => {}
-                (Some((bytes, mode)), _) if is_unchanged => {
-                    write(&directory, file.as_str(), bytes, *mode)?;
-                }
                 (Some((bytes, mode)), None) => {
-                    write(&directory, file.as_str(), bytes, *mode)?;
-                    copy.conflicts.push(Conflict { file: file.clone(), beside: None });
+                    write(directory, file.as_str(), bytes, *mode)?;
+                    if base.is_some() {
+                        made.conflicts.push(Conflict { file: file.clone(), beside: None });
+                    }
                 }
                 (Some((bytes, mode)), Some(theirs)) => {
-                    self.both(store, &directory, (file, bytes, *mode), theirs, now, &mut copy)?;
+                    let is_mine = base.is_none_or(|base| base.mode != *mode);
+                    let mode = if is_mine { *mode } else { theirs.mode };
+                    if is_unchanged || theirs.sha256.address().matches(bytes) {
+                        write(directory, file.as_str(), bytes, mode)?;
+                    } else if base.is_some_and(|base| base.sha256.address().matches(bytes)) {
+                        let there = open(directory, file)?;
+                        set_mode(&there, mode).map_err(|error| failed(file.as_str(), error))?;
+                    } else {
+                        self.both(store, directory, (file, bytes, mode), theirs, now, &mut made)?;
+                    }
                 }
             }
         }
-        Ok(copy)
+        for path in &self.directories {
+            let made = directory.create_dir_all(path.as_str());
+            made.map_err(|error| failed(path.as_str(), error))?;
+        }
+        Ok(made)
     }
 
-    /// Merges a file that both have and the author changed.
+    /// Merges a file whose bytes both changed.
     fn both(
         &self,
         store: &Store,
@@ -193,40 +225,49 @@ impl Edits {
         (file, mine, mode): (&SkillPath, &[u8], Mode),
         theirs: &FileEntry,
         now: &Manifest,
-        copy: &mut MergedCopy,
+        made: &mut Made,
     ) -> Result<(), MergeError> {
-        let published = store.read_blob(&theirs.sha256.address(), theirs.size)?;
-        let base = match self.base.file(file.as_str()) {
-            Some(entry) => store.read_blob(&entry.sha256.address(), entry.size)?,
-            None => Vec::new(),
+        let published = blob(store, theirs)?;
+        let base = match self.base.file(file.as_str()).map(|base| blob(store, base)) {
+            // Without it all of both stands between the marks.
+            None | Some(Err(StoreError::Absent(_) | StoreError::Damaged { .. })) => {
+                Some(Vec::new())
+            }
+            Some(base) => base?,
         };
-        if published == mine {
-            return write(directory, file.as_str(), mine, mode);
-        }
-        // Only the mode is the user's.
-        if base == mine {
-            return write(directory, file.as_str(), &published, mode);
-        }
-        let texts = (text(&base), text(mine), text(&published));
+        let texts =
+            (base.as_deref().and_then(text), text(mine), published.as_deref().and_then(text));
         let beside = if let (Some(base), Some(mine), Some(theirs)) = texts {
             let labels = (self.base.version.to_string(), now.version.to_string());
             let names = Names { mine: "yours", base: &labels.0, theirs: &labels.1 };
             let merged = merge(base, mine, theirs, names);
             if merged.conflicts == 0 {
-                copy.merged.push(file.clone());
+                made.merged.push(file.clone());
                 return write(directory, file.as_str(), merged.text.as_bytes(), mode);
             }
-            let beside = unused(directory, &format!("{file}{BOTH}"));
+            let beside = self.unused(directory, &format!("{file}{BOTH}"));
             write(directory, &beside, merged.text.as_bytes(), Mode::Regular)?;
             beside
         } else {
-            let beside = unused(directory, &format!("{file}{PUBLISHED}"));
-            write(directory, &beside, &published, Mode::Regular)?;
+            let beside = self.unused(directory, &format!("{file}{PUBLISHED}"));
+            let moved = directory.rename(file.as_str(), directory, &beside);
+            moved.map_err(|error| failed(file.as_str(), error))?;
             beside
         };
         write(directory, file.as_str(), mine, mode)?;
-        copy.conflicts.push(Conflict { file: file.clone(), beside: Some(beside) });
+        made.conflicts.push(Conflict { file: file.clone(), beside: Some(beside) });
         Ok(())
+    }
+
+    /// The name of a file that is not there yet, nor comes.
+    fn unused(&self, directory: &Dir, name: &str) -> String {
+        let is_taken = |name: &String| {
+            directory.symlink_metadata(name).is_ok()
+                || self.files.keys().any(|file| file.as_str() == name)
+        };
+        let numbered = (2_u32..).map(|number| format!("{name}-{number}"));
+        let mut free = std::iter::once(name.to_owned()).chain(numbered).skip_while(is_taken);
+        free.next().unwrap_or_else(|| name.to_owned())
     }
 }
 
@@ -234,55 +275,41 @@ fn digest(entry: &FileEntry) -> skillpkg_schema::Sha256Digest {
     entry.sha256
 }
 
+/// The bytes of a file; [`None`] where it is too long to be merged.
+fn blob(store: &Store, entry: &FileEntry) -> Result<Option<Vec<u8>>, StoreError> {
+    if entry.size > MAX_SKILL_FILE_BYTES {
+        return Ok(None);
+    }
+    store.read_blob(&entry.sha256.address(), entry.size).map(Some)
+}
+
 fn text(bytes: &[u8]) -> Option<&str> {
     let is_short = bytes.len() as u64 <= MAX_SKILL_FILE_BYTES;
     std::str::from_utf8(bytes).ok().filter(|text| is_short && !text.contains('\0'))
 }
 
-/// A directory beneath `directory` that is not there yet.
-fn free(directory: &Path, name: &str) -> PathBuf {
-    let name = name.replace('/', "-");
-    let names =
-        std::iter::once(name.clone()).chain((2_u32..).map(|number| format!("{name}-{number}")));
-    let mut places = names.map(|name| directory.join(name));
-    places.find(|place| place.symlink_metadata().is_err()).unwrap_or_else(|| directory.join(&name))
+/// A path as a skill would have it; [`None`] where it could not.
+fn skill_path(path: &Path) -> Option<SkillPath> {
+    let parts: Option<Vec<&str>> = path.iter().map(|part| part.to_str()).collect();
+    parts?.join("/").parse().ok()
 }
 
-/// The name of a file that is not there yet.
-fn unused(directory: &Dir, name: &str) -> String {
-    let names =
-        std::iter::once(name.to_owned()).chain((2_u32..).map(|number| format!("{name}-{number}")));
-    let mut free = names.skip_while(|name| directory.symlink_metadata(name).is_ok());
-    free.next().unwrap_or_else(|| name.to_owned())
+fn open(directory: &Dir, file: &SkillPath) -> Result<std::fs::File, MergeError> {
+    regular_file::open_in(directory, Path::new(file.as_str()))
+        .map_err(|error| failed(file.as_str(), error))
 }
 
-fn open(path: &Path) -> Result<Dir, MergeError> {
-    Dir::open_ambient_dir(path, ambient_authority()).map_err(|error| failed(path, error))
+fn failed(path: impl AsRef<Path>, error: io::Error) -> MergeError {
+    MergeError::File { path: escape(&path.as_ref().to_string_lossy()), error }
 }
 
-fn failed(path: &Path, error: io::Error) -> MergeError {
-    MergeError::File { path: escape(&path.to_string_lossy()), error }
-}
-
-fn read(directory: &Dir, file: &SkillPath, room: u64) -> Option<(Vec<u8>, Mode)> {
-    let path = Path::new(file.as_str());
-    if !directory.symlink_metadata(path).is_ok_and(|metadata| metadata.is_file()) {
-        return None;
-    }
-    let file = regular_file::open_in(directory, path).ok()?;
-    let mode = mode_of(&file)?;
-    Some((regular_file::read(file, room).ok()??, mode))
-}
-
-#[cfg(unix)]
-fn mode_of(file: &std::fs::File) -> Option<Mode> {
-    use std::os::unix::fs::PermissionsExt as _;
-    Some(Mode::of(file.metadata().ok()?.permissions().mode() & 0o111 != 0))
-}
-
-#[cfg(not(unix))]
-fn mode_of(_: &std::fs::File) -> Option<Mode> {
-    Some(Mode::Regular)
+fn read(directory: &Dir, path: &Path, room: u64) -> Result<(Vec<u8>, Mode), MergeError> {
+    let attempt = || -> io::Result<_> {
+        let file = regular_file::open_in(directory, path)?;
+        let mode = mode_of(&file)?;
+        Ok(regular_file::read(file, room)?.map(|bytes| (bytes, mode)))
+    };
+    attempt().map_err(|error| failed(path, error))?.ok_or(MergeError::TooMuch)
 }
 
 fn remove(directory: &Dir, file: &SkillPath) -> Result<(), MergeError> {
@@ -293,23 +320,24 @@ fn remove(directory: &Dir, file: &SkillPath) -> Result<(), MergeError> {
     }
 }
 
-/// Writes a file to another name and renames it into its place.
+/// Writes a file in place of what is there.
 fn write(directory: &Dir, file: &str, bytes: &[u8], mode: Mode) -> Result<(), MergeError> {
+    use io::Write as _;
     let path = Path::new(file);
     let attempt = || -> io::Result<()> {
         if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             directory.create_dir_all(parent)?;
         }
-        let unfinished = unused(directory, &format!("{file}.unfinished"));
-        let made = directory.create(&unfinished)?;
-        {
-            use io::Write as _;
-            let mut made = made.into_std();
-            made.write_all(bytes)?;
-            set_mode(&made, mode)?;
-            made.sync_all()?;
+        match directory.remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
-        directory.rename(&unfinished, directory, path)
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        let mut made = directory.open_with(path, &options)?.into_std();
+        made.write_all(bytes)?;
+        set_mode(&made, mode)?;
+        made.sync_all()
     };
     attempt().map_err(|error| failed(path, error))
 }

@@ -6,12 +6,16 @@ use similar::{DiffTag, TextDiff};
 
 /// How long the shortest difference of two texts is looked for; after that, a longer one will do.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// What marks of a place that both changed are made of, in the order in which they stand.
+const MARKS: [char; 4] = ['<', '|', '=', '>'];
+/// The fewest signs of a mark, as other tools know it.
+const NARROWEST: usize = 7;
 
 /// What became of two changes of one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Merged {
     /// The text. Where both changed the same lines otherwise, it holds all three versions of them
-    /// between marks.
+    /// between marks, which are longer than any line of theirs that looks like one.
     pub text: String,
     /// How many such places there are.
     pub conflicts: usize,
@@ -31,8 +35,42 @@ pub struct Names<'n> {
 /// Makes one text of `mine` and `theirs`, which both come from `base`.
 ///
 /// Lines that one of them changed alone become as that one has them; lines that both changed in the
-/// same way too. Everything that either added is in the text.
+/// same way too. Everything that either added is in the text. Where all lines of a text end in one
+/// way, that is taken for one change: other line ends make no conflict of every line.
 pub fn merge(base: &str, mine: &str, theirs: &str, names: Names<'_>) -> Merged {
+    let ends = (Ends::of(base), Ends::of(mine), Ends::of(theirs));
+    let (Some(of_base), Some(of_mine), Some(of_theirs)) = ends else {
+        return merge_plain(base, mine, theirs, names);
+    };
+    let wanted = if of_mine == of_base { of_theirs } else { of_mine };
+    let plain = |text: &str| text.replace("\r\n", "\n");
+    let merged = merge_plain(&plain(base), &plain(mine), &plain(theirs), names);
+    match wanted {
+        Ends::Plain => merged,
+        Ends::Windows => Merged { text: merged.text.replace('\n', "\r\n"), ..merged },
+    }
+}
+
+/// How all lines of a text end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    Plain,
+    Windows,
+}
+
+impl Ends {
+    /// [`None`] where some lines of a text end so and some otherwise.
+    fn of(text: &str) -> Option<Self> {
+        let (all, windows) = (text.matches('\n').count(), text.matches("\r\n").count());
+        match windows {
+            0 => Some(Self::Plain),
+            some if some == all => Some(Self::Windows),
+            _ => None,
+        }
+    }
+}
+
+fn merge_plain(base: &str, mine: &str, theirs: &str, names: Names<'_>) -> Merged {
     if mine == theirs || base == theirs {
         return Merged { text: mine.to_owned(), conflicts: 0 };
     }
@@ -42,29 +80,35 @@ pub fn merge(base: &str, mine: &str, theirs: &str, names: Names<'_>) -> Merged {
     let (bases, mines, theirses) = (lines(base), lines(mine), lines(theirs));
     let in_mine = matches(&bases, &mines);
     let in_theirs = matches(&bases, &theirses);
-    let mut merged = Merged { text: String::new(), conflicts: 0 };
+    let width = [&bases, &mines, &theirses].into_iter().map(|lines| widest(lines)).max();
+    let mut making = Making { text: String::new(), conflicts: 0, names, width: width.unwrap_or(0) };
     let (mut base_at, mut mine_at, mut theirs_at) = (0, 0, 0);
     for (line, (my, their)) in in_mine.iter().zip(&in_theirs).enumerate() {
         // A line that all three have ends whatever changed before it.
         let (Some(my), Some(their)) = (*my, *their) else { continue };
-        settle(
-            &mut merged,
+        making.settle(
             bases.get(base_at..line).unwrap_or_default(),
             mines.get(mine_at..my).unwrap_or_default(),
             theirses.get(theirs_at..their).unwrap_or_default(),
-            names,
         );
-        merged.text.push_str(bases.get(line).copied().unwrap_or_default());
+        making.text.push_str(bases.get(line).copied().unwrap_or_default());
         (base_at, mine_at, theirs_at) = (line + 1, my + 1, their + 1);
     }
-    settle(
-        &mut merged,
+    making.settle(
         bases.get(base_at..).unwrap_or_default(),
         mines.get(mine_at..).unwrap_or_default(),
         theirses.get(theirs_at..).unwrap_or_default(),
-        names,
     );
-    merged
+    Merged { text: making.text, conflicts: making.conflicts }
+}
+
+/// How long marks have to be to be longer than any line that looks like one.
+fn widest(lines: &[&str]) -> usize {
+    let run = |line: &&str| {
+        let mark = line.chars().next().filter(|first| MARKS.contains(first))?;
+        Some(line.chars().take_while(|one| *one == mark).count() + 1)
+    };
+    lines.iter().filter_map(run).max().unwrap_or(0).max(NARROWEST)
 }
 
 fn lines(text: &str) -> Vec<&str> {
@@ -88,32 +132,45 @@ fn matches(base: &[&str], other: &[&str]) -> Vec<Option<usize>> {
     places
 }
 
-/// Adds a stretch that is not the same in all three.
-fn settle(merged: &mut Merged, base: &[&str], mine: &[&str], theirs: &[&str], names: Names<'_>) {
-    let text = &mut merged.text;
-    if mine == theirs || base == theirs {
-        return text.extend(mine.iter().copied());
-    }
-    if base == mine {
-        return text.extend(theirs.iter().copied());
-    }
-    merged.conflicts += 1;
-    end_line(text);
-    for (mark, name, lines) in
-        [("<<<<<<<", names.mine, mine), ("|||||||", names.base, base), ("=======", "", theirs)]
-    {
-        text.push_str(mark);
-        if !name.is_empty() {
-            text.push(' ');
-            text.push_str(name);
+/// A text that is being made of three.
+struct Making<'n> {
+    text: String,
+    conflicts: usize,
+    names: Names<'n>,
+    /// How many signs a mark has.
+    width: usize,
+}
+
+impl Making<'_> {
+    /// Adds a stretch that is not the same in all three.
+    fn settle(&mut self, base: &[&str], mine: &[&str], theirs: &[&str]) {
+        if mine == theirs || base == theirs {
+            return self.text.extend(mine.iter().copied());
         }
-        text.push('\n');
-        text.extend(lines.iter().copied());
-        end_line(text);
+        if base == mine {
+            return self.text.extend(theirs.iter().copied());
+        }
+        self.conflicts += 1;
+        let Names { mine: mine_name, base: base_name, theirs: theirs_name } = self.names;
+        let [before, between, middle, after] = MARKS;
+        for (mark, name, lines) in
+            [(before, mine_name, mine), (between, base_name, base), (middle, "", theirs)]
+        {
+            self.mark(mark, name);
+            self.text.extend(lines.iter().copied());
+        }
+        self.mark(after, theirs_name);
     }
-    text.push_str(">>>>>>> ");
-    text.push_str(names.theirs);
-    text.push('\n');
+
+    fn mark(&mut self, mark: char, name: &str) {
+        end_line(&mut self.text);
+        self.text.extend(std::iter::repeat_n(mark, self.width));
+        if !name.is_empty() {
+            self.text.push(' ');
+            self.text.push_str(name);
+        }
+        self.text.push('\n');
+    }
 }
 
 /// A mark stands on a line of its own.
@@ -151,8 +208,76 @@ mod tests {
         assert_eq!(merged.conflicts, 1);
     }
 
+    #[test]
+    fn other_line_ends_are_one_change() {
+        let windows = |text: &str| text.replace('\n', "\r\n");
+        let (base, mine, theirs) = ("one\ntwo\nthree\n", "my one\ntwo\nthree\n", "one\ntwo\n3\n");
+        let both = "my one\ntwo\n3\n";
+        for (mine, theirs, both) in [
+            (windows(mine), theirs.to_owned(), windows(both)),
+            (mine.to_owned(), windows(theirs), windows(both)),
+            (windows(mine), windows(theirs), windows(both)),
+        ] {
+            let merged = merge(base, &mine, &theirs, NAMES);
+            assert_eq!(merged, Merged { text: both, conflicts: 0 });
+        }
+        let mixed = merge(base, "one\r\ntwo\nthree\n", theirs, NAMES);
+        assert_eq!(mixed, Merged { text: "one\r\ntwo\n3\n".to_owned(), conflicts: 0 });
+    }
+
+    #[test]
+    fn marks_are_longer_than_what_looks_like_one() {
+        let merged = merge("=\n", "========\n", "=======\n", NAMES);
+        assert_eq!(
+            merged.text,
+            "<<<<<<<<< yours\n========\n||||||||| 1.0.0\n=\n=========\n=======\n>>>>>>>>> 1.1.0\n"
+        );
+    }
+
+    /// The text with each conflict solved by one side, 0 for mine, 1 for the base, 2 for theirs; and
+    /// how many there were. What is no conflict by its marks fails.
+    fn solved(merged: &Merged, by: usize) -> (String, usize) {
+        let mut width = 0;
+        let Merged { text: merged, conflicts } = merged;
+        if *conflicts == 0 {
+            return (merged.clone(), 0);
+        }
+        for run in merged.lines().filter_map(|line| line.strip_suffix(" yours")) {
+            if run.chars().all(|sign| sign == '<') {
+                width = width.max(run.len());
+            }
+        }
+        let mark = |sign: &str, name: &str| format!("{}{name}", sign.repeat(width));
+        let marks = [mark("<", " yours"), mark("|", " 1.0.0"), mark("=", ""), mark(">", " 1.1.0")];
+        let (mut text, mut conflicts, mut at) = (String::new(), 0, 0);
+        for line in merged.split_inclusive('\n') {
+            let found =
+                marks.iter().position(|mark| width > 0 && line.trim_end_matches('\n') == mark);
+            match found {
+                Some(3) => {
+                    assert_eq!(at, 3);
+                    (at, conflicts) = (0, conflicts + 1);
+                }
+                Some(found) => {
+                    assert_eq!(at, found);
+                    at = found + 1;
+                }
+                None if at == 0 || at == by + 1 => text.push_str(line),
+                None => {}
+            }
+        }
+        assert_eq!(at, 0, "{merged}");
+        (text, conflicts)
+    }
+
     fn text() -> impl Strategy<Value = String> {
         proptest::collection::vec("[a-d]{1,2}", 0..8)
+            .prop_map(|lines| lines.into_iter().map(|line| format!("{line}\n")).collect())
+    }
+
+    /// Lines some of which look like marks.
+    fn marked() -> impl Strategy<Value = String> {
+        proptest::collection::vec("[ab]|[<=|>]{1,9}( yours)?", 0..6)
             .prop_map(|lines| lines.into_iter().map(|line| format!("{line}\n")).collect())
     }
 
@@ -176,6 +301,35 @@ mod tests {
             for line in mine.lines().chain(theirs.lines()) {
                 let is_new = !base.lines().any(|one| one == line);
                 prop_assert!(!is_new || merged.text.lines().any(|one| one == line), "{line}");
+            }
+        }
+
+        #[test]
+        fn each_conflict_can_be_solved_by_its_marks(
+            base in marked(), mine in marked(), theirs in marked(),
+        ) {
+            let merged = merge(&base, &mine, &theirs, NAMES);
+            for by in 0..3 {
+                prop_assert_eq!(solved(&merged, by).1, merged.conflicts);
+            }
+            // Solved by one side, nothing of that side is lost.
+            for (by, own) in [(0, &mine), (2, &theirs)] {
+                let (text, _) = solved(&merged, by);
+                for line in own.lines().filter(|line| !base.lines().any(|one| one == *line)) {
+                    prop_assert!(text.lines().any(|one| one == line), "{}", line);
+                }
+            }
+        }
+
+        #[test]
+        fn whatever_the_line_ends_no_line_is_lost(
+            base in "([a-c]{0,2}\r?\n){0,6}[a-c]{0,2}", mine in "([a-c]{0,2}\r?\n){0,6}[a-c]{0,2}",
+            theirs in "([a-c]{0,2}\r?\n){0,6}[a-c]{0,2}",
+        ) {
+            let merged = merge(&base, &mine, &theirs, NAMES);
+            for line in mine.lines().chain(theirs.lines()) {
+                let is_new = !base.lines().any(|one| one == line);
+                prop_assert!(!is_new || merged.text.lines().any(|one| one == line), "{}", line);
             }
         }
 

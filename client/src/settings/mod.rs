@@ -17,6 +17,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use skillpkg_schema::Scope;
+use skillpkg_schema::diagnostic::escape;
+use skillpkg_store::content::Store;
 use url::Url;
 use zeroize::Zeroizing;
 
@@ -25,6 +27,7 @@ use crate::mcp::Allowed;
 use crate::policy::{PolicySource, machine_files};
 
 use crate::trust::RegistryTrust;
+use crate::{Error, Kind};
 
 /// Where the choice of a registry was made.
 ///
@@ -101,13 +104,35 @@ pub struct Settings {
     /// Whether the log of a registry that was never asked before is believed to be its own where
     /// nothing says which it is.
     pub trust_on_first_use: bool,
+    /// Changes nothing beneath [`Settings::home`]: neither what registries say nor what turns out to
+    /// be damaged is remembered. For commands that only look.
+    pub looks_only: bool,
     /// Stands in for every registry where it is there.
     pub bundle: Option<Arc<Carried>>,
 }
 
 impl Settings {
-    /// Whether nothing can be written beneath [`Settings::home`], which is there.
+    /// The store, made where it is absent.
+    ///
+    /// Of settings that only look, one that is only looked at, and an error where there is none.
+    pub(crate) fn store(&self) -> Result<Store, Error> {
+        if !self.looks_only {
+            return Ok(Store::open(&self.home)?);
+        }
+        Store::look(&self.home)?.ok_or_else(|| {
+            let home = escape(&self.home.to_string_lossy());
+            let message = format!("there is no store in `{home}` yet");
+            Error::new(Kind::Failed, "no_store", message)
+                .with_hint("`skillpkg sync` brings what the lockfile names")
+        })
+    }
+
+    /// Whether nothing can be written beneath [`Settings::home`], which is there, or nothing is to
+    /// be.
     pub(crate) fn is_read_only(&self) -> bool {
+        if self.looks_only {
+            return true;
+        }
         #[cfg(unix)]
         {
             use rustix::fs::{Access, access};
@@ -147,6 +172,7 @@ impl Settings {
             offline: false,
             trust: BTreeMap::new(),
             trust_on_first_use: true,
+            looks_only: false,
             bundle: None,
         }
     }

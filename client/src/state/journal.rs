@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use skillpkg_schema::{ContentAddress, QualifiedName, Sha256Digest};
+use skillpkg_schema::{Blake3Digest, ContentAddress, QualifiedName, Sha256Digest};
 
 use super::document::Durable;
 use super::{Placement, ProjectState, State};
@@ -48,6 +48,13 @@ pub struct Step {
     /// What is there after; [`None`] where nothing is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Occupant>,
+    /// Whether the edits of the copy that is there are merged into the one that comes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub merges: bool,
+    /// What was made of both, by all that it holds: the copy that comes, while nobody sees it yet;
+    /// [`None`] where nothing was edited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<Blake3Digest>,
 }
 
 /// What becomes of one of the project's files.
@@ -113,6 +120,8 @@ mod tests {
                 name: name.clone(),
                 before: before.then(|| occupant(Placement::Copy)),
                 after: Some(occupant(Placement::Link)),
+                merges: discard_edits,
+                merged: discard_edits.then(|| Blake3Digest::of(b"merged")),
             }],
             project: None,
             lock: Some(TextChange { before: None, after: "version = 1\n".to_owned() }),

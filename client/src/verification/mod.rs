@@ -222,7 +222,7 @@ impl<'a> Verifier<'a> {
     /// A verifier for the project at `root`, which repairs the store where it is told to. Asks no
     /// registry where the settings are offline.
     pub fn new(settings: &'a Settings, root: PathBuf, repair: bool) -> Result<Self, Error> {
-        let (store, state) = (Store::open(&settings.home)?, State::new(&settings.home));
+        let (store, state) = (settings.store()?, State::new(&settings.home));
         let policy = Policy::of_project(settings, &root)?;
         let trust = Trust::new(settings, Rules::of(&policy));
         Ok(Self { settings, root, store, state, trust, policy, repair })

@@ -28,13 +28,17 @@ pub(super) fn place_over(layout: &Layout, from: &str, target: &Dir, to: &str) ->
     layout.temporary().rename(from, target, to)
 }
 
-/// Moves the file at `name` into `tmp/`, if it is still the one that `bad` has open.
+/// Moves the file at `name` into `tmp/`, if it is still the one that `bad` has open; leaves it in a
+/// store that is only looked at.
 pub(super) fn set_aside(
     layout: &Layout,
     directory: &Dir,
     name: &str,
     bad: &File,
 ) -> io::Result<()> {
+    if layout.is_looking() {
+        return Ok(());
+    }
     let _lock = lock(layout)?;
     let (stands, _) = match open_regular(directory, name) {
         Ok(found) => found,
@@ -64,7 +68,8 @@ pub(super) enum Expected {
 }
 
 /// Moves what stands at `name` into `tmp/` if it is nothing that the store ever puts there, such as
-/// a link or a pipe: the thing itself, neither followed nor opened. Answers whether it was such.
+/// a link or a pipe: the thing itself, neither followed nor opened. Answers whether it was such. In a
+/// store that is only looked at it stays.
 pub(super) fn set_irregular_aside(
     layout: &Layout,
     directory: &Dir,
@@ -77,8 +82,9 @@ pub(super) fn set_irregular_aside(
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),
     };
-    if !is_irregular()? {
-        return Ok(false);
+    let is_one = is_irregular()?;
+    if !is_one || layout.is_looking() {
+        return Ok(is_one);
     }
     let _lock = lock(layout)?;
     // Another process may have set it aside and brought what belongs there.

@@ -20,6 +20,11 @@ const LONGEST: u64 = 64;
 
 /// Refuses a store of another format; writes ours where there is none yet.
 pub(super) fn check(layout: &Arc<Layout>) -> Result<(), StoreError> {
+    if is_known(layout)? { Ok(()) } else { write(layout) }
+}
+
+/// Refuses a store of another format; answers whether it says that it has ours.
+pub(super) fn is_known(layout: &Layout) -> Result<bool, StoreError> {
     let path = || layout.path().join(FORMAT_FILE);
     let mut text = String::new();
     match open_file(layout.root(), FORMAT_FILE) {
@@ -29,12 +34,12 @@ pub(super) fn check(layout: &Arc<Layout>) -> Result<(), StoreError> {
             file.take(LONGEST).read_to_end(&mut bytes).at(path)?;
             text.push_str(&String::from_utf8_lossy(&bytes));
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return write(layout),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(StoreError::io(path(), error)),
     }
     let number = text.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix('\n'));
     if number.and_then(|number| number.parse::<u32>().ok()) == Some(FORMAT) {
-        return Ok(());
+        return Ok(true);
     }
     let found = number.unwrap_or_else(|| text.trim_end());
     Err(StoreError::Format {

@@ -7,7 +7,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use skillpkg_schema::{Algorithm, ContentAddress, Sha256Digest};
 
-use super::directory::make_directory;
+use super::directory::{make_directory, open_directory};
 use super::error::{AtPath as _, StoreError};
 use super::sync::Written;
 
@@ -30,6 +30,8 @@ pub(super) struct Layout {
     temporary: Dir,
     aside: Dir,
     written: Written,
+    /// Whether it is only looked at: then nothing in it is moved.
+    is_looking: bool,
 }
 
 impl Layout {
@@ -53,7 +55,48 @@ impl Layout {
         let aside = beneath(&root, top, ASIDE)?;
         beneath(&root, top, PROOFS)?;
         let written = Written::default();
-        Ok(Self { path, root, blobs, manifests, snapshots, temporary, aside, written })
+        let is_looking = false;
+        Ok(Self { path, root, blobs, manifests, snapshots, temporary, aside, written, is_looking })
+    }
+
+    /// As [`Layout::open`], and makes nothing; [`None`] where there is no store, or no whole one.
+    pub(super) fn look(root: &Path) -> Result<Option<Self>, StoreError> {
+        let path = std::path::absolute(root).at(|| root.to_owned())?;
+        let root = match Dir::open_ambient_dir(&path, ambient_authority()) {
+            Ok(root) => root,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StoreError::io(path, error)),
+        };
+        let beneath = |parent: &Dir, place: &str, name: &str| -> Result<Option<Dir>, StoreError> {
+            match open_directory(parent, name) {
+                Ok(directory) => Ok(Some(directory)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(misplaced(parent, &path.join(place), name, "a directory", error)),
+            }
+        };
+        let Some(blobs) = beneath(&root, "", BLOBS)? else { return Ok(None) };
+        let Some(blobs) = beneath(&blobs, BLOBS, SHA256)? else { return Ok(None) };
+        let Some(manifests) = beneath(&root, "", MANIFESTS)? else { return Ok(None) };
+        let Some(snapshots) = beneath(&root, "", SNAPSHOTS)? else { return Ok(None) };
+        let Some(temporary) = beneath(&root, "", TEMPORARY)? else { return Ok(None) };
+        let Some(aside) = beneath(&root, "", ASIDE)? else { return Ok(None) };
+        let (written, is_looking) = (Written::default(), true);
+        Ok(Some(Self {
+            path,
+            root,
+            blobs,
+            manifests,
+            snapshots,
+            temporary,
+            aside,
+            written,
+            is_looking,
+        }))
+    }
+
+    /// Whether it is only looked at.
+    pub(super) fn is_looking(&self) -> bool {
+        self.is_looking
     }
 
     /// Where the store lies, an absolute path.

@@ -62,8 +62,12 @@ impl Drop for Named {
 }
 
 impl Lease {
-    /// Waits for a collection at work, then shares the store's lock.
+    /// Waits for a collection at work, then shares the store's lock. Of a store that is only looked
+    /// at, which nothing is brought into, it is held in name alone.
     pub(super) fn take(layout: &Arc<Layout>, patience: &Patience) -> Result<Self, StoreError> {
+        if layout.is_looking() {
+            return Ok(Self { _name: None, _lock: None });
+        }
         let path = |lock: LockFile| layout.path().join(lock.name());
         // Whether it opened in time does not matter: the gate is a courtesy.
         match LockFile::Gate.open(layout).at(|| path(LockFile::Gate))?.shared(patience.gate) {

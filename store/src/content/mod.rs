@@ -105,6 +105,13 @@ impl Store {
         Ok(Self { layout, patience: Patience::default() })
     }
 
+    /// Opens the store at `root` to look at what is there: nothing is made in it, and what turns out
+    /// to be damaged stays where it is; [`None`] where there is no store, or no whole one.
+    pub fn look(root: &Path) -> Result<Option<Self>, StoreError> {
+        let Some(layout) = Layout::look(root)?.map(Arc::new) else { return Ok(None) };
+        Ok(format::is_known(&layout)?.then(|| Self { layout, patience: Patience::default() }))
+    }
+
     /// Where it lies, as an absolute path.
     pub fn root(&self) -> &Path {
         self.layout.path()

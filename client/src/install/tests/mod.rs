@@ -3,6 +3,7 @@
 mod bench;
 mod copies;
 mod kills;
+mod merging;
 mod offering;
 mod places;
 mod refusals;
