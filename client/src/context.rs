@@ -6,7 +6,7 @@ use std::path::Path;
 use skillpkg::policy::{PolicySource, Whose};
 use skillpkg::settings::Sources;
 use skillpkg::{Error, Kind, Settings};
-use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::diagnostic::{Diagnostic, escape};
 
 use crate::commands::GlobalArguments;
 use crate::output::Output;
@@ -16,6 +16,8 @@ use crate::output::Output;
 pub(crate) struct Context {
     /// Where things are and which registry is asked.
     pub(crate) settings: Settings,
+    /// What was met in the user's configuration that is worth a word; it was told.
+    pub(crate) warnings: Vec<Diagnostic>,
     /// Where it talks.
     pub(crate) output: Output,
 }
@@ -53,6 +55,6 @@ impl Context {
             settings.policies.push(PolicySource { path, whose: Whose::Machine, named: true });
         }
         output.warn_all(&warnings);
-        Ok(Self { settings, output })
+        Ok(Self { settings, warnings, output })
     }
 }

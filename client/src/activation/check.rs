@@ -93,6 +93,12 @@ pub fn intact_tree_at(
         Err(StoreError::Misplaced { .. }) => Vec::new(),
         Err(error) => return Err(error.into()),
     };
+    if store.is_looking() {
+        return Err(changed(
+            manifest,
+            &problems.into_iter().map(|one| one.path).collect::<Vec<_>>(),
+        ));
+    }
     let lease = store.lease()?;
     let lost = store.repair_tree(&lease, manifest)?;
     if !lost.is_empty() {

@@ -16,7 +16,8 @@ use crate::context::Context;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: skillpkg outdated --json
 
-It exits with 6 where `skillpkg update` would take another version of a skill.")]
+It exits with 6 where `skillpkg update` would take another version of a skill, and where one that is \
+installed was yanked or is forbidden by an advisory.")]
 pub(crate) struct Arguments {
     /// Which; all where absent
     names: Vec<String>,
@@ -71,7 +72,9 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         );
     }
     context.output.json(&Shape { skills: seen.iter().map(shape).collect() })?;
-    Ok(if moves { Kind::Drift.exit_code() } else { 0 })
+    let is_against =
+        |one: &Outdated| one.standing.yanked.is_some() || one.standing.forbids().is_some();
+    Ok(if moves || seen.iter().any(is_against) { Kind::Drift.exit_code() } else { 0 })
 }
 
 fn shape(one: &Outdated) -> Skill<'_> {

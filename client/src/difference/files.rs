@@ -2,19 +2,22 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::Serialize;
 use skillpkg_schema::manifest::{FileEntry, Mode};
 use skillpkg_schema::{Sha256Digest, SkillPath};
 
 use super::side::Side;
-use super::text::{Grain, Hunk, hunks};
+use super::text::{Grain, Hunk, Until, hunks};
 use crate::Error;
 
 /// Most bytes of text of one file that are told.
 const MOST_OF_FILE: usize = 64 * 1024;
 /// Most bytes of text of all files that are told.
 const MOST_OF_ALL: usize = 1024 * 1024;
+/// How long the shortest differences of all texts are looked for.
+const PATIENCE: Duration = Duration::from_secs(3);
 /// Ends of names of files that are prose, in lower case.
 const PROSE: [&str; 4] = ["md", "markdown", "mdx", "txt"];
 
@@ -70,7 +73,7 @@ pub struct FileChange {
 pub(super) fn changed(before: &Side, after: &Side) -> Result<Vec<FileChange>, Error> {
     let (olds, news) = (&before.manifest.files, &after.manifest.files);
     let paths: BTreeSet<&SkillPath> = olds.iter().chain(news).map(|file| &file.path).collect();
-    let mut room = MOST_OF_ALL;
+    let (mut room, until) = (MOST_OF_ALL, Until::after(PATIENCE));
     let mut changed = Vec::new();
     for path in paths {
         let old = before.manifest.file(path.as_str());
@@ -88,7 +91,7 @@ pub(super) fn changed(before: &Side, after: &Side) -> Result<Vec<FileChange>, Er
         }
         if old.map(|file| file.sha256) != new.map(|file| file.sha256) {
             let (old, new) = (bytes(before, old)?, bytes(after, new)?);
-            tell(&mut change, old, new, &mut room);
+            tell(&mut change, old, new, &mut room, until);
         }
         changed.push(change);
     }
@@ -110,6 +113,7 @@ fn tell(
     before: Option<Vec<u8>>,
     after: Option<Vec<u8>>,
     room: &mut usize,
+    until: Until,
 ) {
     let (Some(before), Some(after)) = (before, after) else {
         change.content = Content::TooLong;
@@ -125,8 +129,12 @@ fn tell(
     let (grain, content) =
         if is_prose { (Grain::Words, Content::Words) } else { (Grain::Lines, Content::Lines) };
     change.content = content;
+    if *room == 0 {
+        change.cut = true;
+        return;
+    }
     let mut left = MOST_OF_FILE.min(*room);
-    let all = hunks(before, after, grain);
+    let all = hunks(before, after, grain, until);
     *room -= left;
     for mut hunk in all {
         let whole = hunk.pieces.len();

@@ -1,6 +1,6 @@
 //! What differs in two texts, in hunks: line by line for code, word by word for prose.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use similar::{DiffTag, TextDiff};
@@ -11,6 +11,22 @@ const CONTEXT: usize = 3;
 const MOST_WORDS: usize = 20_000;
 /// How long the shortest difference of two texts is looked for; after that, a longer one will do.
 const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Until when the shortest differences are looked for, of all texts together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Until(Instant);
+
+impl Until {
+    /// So long from now.
+    pub(super) fn after(patience: Duration) -> Self {
+        Self(Instant::now() + patience)
+    }
+
+    /// Until when that of one text is looked for that begins now.
+    fn of_one(self) -> Instant {
+        self.0.min(Instant::now() + PATIENCE)
+    }
+}
 
 /// In which of the two texts a piece stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -56,12 +72,18 @@ pub(super) enum Grain {
 }
 
 /// How `after` differs from `before`; empty where they are the same.
-pub(super) fn hunks(before: &str, after: &str, grain: Grain) -> Vec<Hunk> {
-    hunks_within(before, after, grain, CONTEXT)
+pub(super) fn hunks(before: &str, after: &str, grain: Grain, until: Until) -> Vec<Hunk> {
+    hunks_within(before, after, grain, CONTEXT, until)
 }
 
-fn hunks_within(before: &str, after: &str, grain: Grain, context: usize) -> Vec<Hunk> {
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(before, after);
+fn hunks_within(
+    before: &str,
+    after: &str,
+    grain: Grain,
+    context: usize,
+    until: Until,
+) -> Vec<Hunk> {
+    let diff = TextDiff::configure().deadline(until.of_one()).diff_lines(before, after);
     let old = |at: usize| diff.old_slice(at).unwrap_or_default();
     let new = |at: usize| diff.new_slice(at).unwrap_or_default();
     let mut hunks = Vec::new();
@@ -77,7 +99,7 @@ fn hunks_within(before: &str, after: &str, grain: Grain, context: usize) -> Vec<
             if tag == DiffTag::Replace && grain == Grain::Words {
                 let (removed, added): (String, String) =
                     (olds.clone().map(old).collect(), news.clone().map(new).collect());
-                if let Some(pieces) = words(&removed, &added) {
+                if let Some(pieces) = words(&removed, &added, until) {
                     hunk.pieces.extend(pieces);
                     continue;
                 }
@@ -99,12 +121,12 @@ fn piece(standing: Standing, text: &str) -> Piece {
 }
 
 /// Two texts word by word; [`None`] where they are too long for that.
-fn words(before: &str, after: &str) -> Option<Vec<Piece>> {
+fn words(before: &str, after: &str, until: Until) -> Option<Vec<Piece>> {
     let (olds, news) = (split(before), split(after));
     if olds.len().max(news.len()) > MOST_WORDS {
         return None;
     }
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_slices(&olds, &news);
+    let diff = TextDiff::configure().deadline(until.of_one()).diff_slices(&olds, &news);
     let mut pieces: Vec<Piece> = Vec::new();
     for op in diff.ops() {
         let (tag, old, new) = op.as_tag_tuple();
@@ -156,6 +178,21 @@ mod tests {
 
     use super::*;
 
+    fn soon() -> Until {
+        Until::after(Duration::from_secs(10))
+    }
+
+    #[test]
+    fn texts_that_have_nothing_in_common_take_no_longer_than_they_may() {
+        let text = |first: u32| -> String {
+            (0..120_000).map(|line| format!("{}\n", line * 2 + first)).collect()
+        };
+        let started = Instant::now();
+        let hunks = hunks(&text(0), &text(1), Grain::Words, Until::after(Duration::ZERO));
+        assert!(!hunks.is_empty());
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    }
+
     fn told(hunks: &[Hunk]) -> String {
         let marks = |piece: &Piece| match piece.standing {
             Standing::Same => piece.text.clone(),
@@ -168,10 +205,10 @@ mod tests {
     #[test]
     fn prose_differs_by_words_and_code_by_lines() {
         let (before, after) = ("One.\nAsk the user twice.\n", "One.\nAsk the owner twice.\n");
-        let words = hunks(before, after, Grain::Words);
+        let words = hunks(before, after, Grain::Words, soon());
         assert_eq!(told(&words), "One.\nAsk the [-user-]{+owner+} twice.\n");
         assert_eq!((words[0].before, words[0].after), (1, 1));
-        let lines = hunks(before, after, Grain::Lines);
+        let lines = hunks(before, after, Grain::Lines, soon());
         assert_eq!(told(&lines), "One.\n[-Ask the user twice.\n-]{+Ask the owner twice.\n+}");
     }
 
@@ -179,7 +216,7 @@ mod tests {
     fn changes_that_are_far_apart_are_told_apart_with_their_lines() {
         let before: String = (1..=40).map(|line| format!("{line}\n")).collect();
         let after = before.replace("\n5\n", "\nfive\n").replace("\n30\n", "\n30\nmore\n");
-        let hunks = hunks(&before, &after, Grain::Lines);
+        let hunks = hunks(&before, &after, Grain::Lines, soon());
         let starts: Vec<(usize, usize)> =
             hunks.iter().map(|hunk| (hunk.before, hunk.after)).collect();
         assert_eq!(starts, [(2, 2), (28, 28)]);
@@ -188,7 +225,7 @@ mod tests {
     #[test]
     fn texts_that_are_the_same_do_not_differ() {
         for text in ["", "a", "a\nb\n"] {
-            assert!(hunks(text, text, Grain::Words).is_empty());
+            assert!(hunks(text, text, Grain::Words, soon()).is_empty());
         }
     }
 
@@ -206,7 +243,7 @@ mod tests {
             before in "([a-c é_.\r\t]{0,6}\n?){0,8}", after in "([a-c é_.\r\t]{0,6}\n?){0,8}",
         ) {
             for grain in [Grain::Lines, Grain::Words] {
-                let hunks = hunks_within(&before, &after, grain, 10_000);
+                let hunks = hunks_within(&before, &after, grain, 10_000, soon());
                 if before == after {
                     prop_assert!(hunks.is_empty());
                 } else {

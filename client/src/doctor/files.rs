@@ -8,7 +8,9 @@ use skillpkg_schema::diagnostic::escape;
 
 use super::{Area, Complaint};
 use crate::Settings;
+use crate::agents::{Agents, Reach};
 use crate::credentials::Credentials;
+use crate::state::{State, Stored};
 
 /// How the names of files begin that are made beside their place and renamed into it.
 const UNFINISHED: &str = ".skillpkg-";
@@ -19,31 +21,69 @@ const MOST_ENTRIES: usize = 10_000;
 
 pub(super) fn examine(settings: &Settings, complaints: &mut Vec<Complaint>) {
     secrets(settings, complaints);
-    let places = [
-        settings.project.clone(),
-        settings.project.join(".agents/skills"),
-        settings.project.join(".claude/skills"),
-        settings.home.clone(),
-        settings.home.join("tmp"),
-        settings.home.join("state"),
-    ];
+    state(settings, complaints);
+    let (home, project) = (&settings.home, &settings.project);
+    let is_unfinished = |name: &str| name.starts_with(UNFINISHED);
+    // A directory of copies may hold edits that a change took out and did not move yet.
+    let mut places: Vec<PathBuf> = Vec::new();
+    if let Ok(agents) = Agents::of(settings) {
+        for (reach, base) in [(Reach::Project, project), (Reach::Global, &settings.user_home)] {
+            let all: Vec<String> = agents.all().map(|agent| agent.id.clone()).collect();
+            let directories = agents.directories(&all, reach).unwrap_or_default().into_iter();
+            places.extend(directories.map(|one| base.join(one.path)));
+        }
+    }
+    places.sort_unstable();
+    places.dedup();
     for directory in places {
-        let left: Vec<PathBuf> =
-            entries(&directory).filter(|path| is_unfinished(path) && is_old(path)).collect();
-        if let Some(first) = left.first() {
-            let what = match left.len() {
-                1 => format!("{} was left by a command that was ended", shown(first)),
-                many => format!(
-                    "{many} files in {} were left by commands that were ended, such as {}",
-                    shown(&directory),
-                    shown(first)
-                ),
-            };
-            complaints.push(Complaint::new(
-                Area::Litter,
-                what,
-                "remove what is left: nothing reads it",
-            ));
+        let advice = "`skillpkg sync` (`--global` for the user's) finishes what was begun and \
+                      takes it out";
+        litter(&directory, is_unfinished, advice, complaints);
+    }
+    let others = ["state", "state/projects", "state/approvals", "trust", "keys", "edits"];
+    for directory in
+        others.iter().map(|name| home.join(name)).chain([home.clone(), project.clone()])
+    {
+        litter(&directory, is_unfinished, "remove what is left: nothing reads it", complaints);
+    }
+    litter(&home.join("tmp"), |_| true, "`skillpkg gc` removes it", complaints);
+}
+
+/// Tells of what is old in a directory and has such a name.
+fn litter(
+    directory: &Path,
+    is_left: impl Fn(&str) -> bool,
+    advice: &str,
+    complaints: &mut Vec<Complaint>,
+) {
+    let name =
+        |path: &PathBuf| path.file_name().is_some_and(|name| is_left(&name.to_string_lossy()));
+    let left: Vec<PathBuf> = entries(directory).filter(name).filter(|path| is_old(path)).collect();
+    let Some(first) = left.first() else { return };
+    let what = match left.len() {
+        1 => format!("{} was left by a command that was ended", shown(first)),
+        many => format!(
+            "{many} files in {} were left by commands that were ended, such as {}",
+            shown(directory),
+            shown(first)
+        ),
+    };
+    complaints.push(Complaint::new(Area::Litter, what, advice));
+}
+
+/// Tells of files of the state that cannot be read.
+fn state(settings: &Settings, complaints: &mut Vec<Complaint>) {
+    const RESTORE: &str = "restore it; or move it away: what it remembered is then found or asked \
+                           for again";
+    let directory = State::new(&settings.home).directory().to_path_buf();
+    for directory in [directory.join("projects"), directory.join("approvals"), directory] {
+        let files = entries(&directory).filter(|path| {
+            path.extension().is_some_and(|extension| extension == "json" || extension == "journal")
+        });
+        for path in files {
+            if let Err(error) = Stored::new(path).read::<serde_json::Value>() {
+                complaints.push(Complaint::of(Area::State, &error.into(), RESTORE));
+            }
         }
     }
 }
@@ -74,11 +114,6 @@ fn secrets(_: &Settings, _: &mut Vec<Complaint>) {}
 fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten();
     entries.take(MOST_ENTRIES).filter_map(Result::ok).map(|entry| entry.path())
-}
-
-fn is_unfinished(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.starts_with(UNFINISHED)
 }
 
 fn is_old(path: &Path) -> bool {

@@ -1,17 +1,20 @@
 //! What is wrong on this machine and in a project, each with what to do about it.
 //!
-//! Nothing is changed, except that what registries say is remembered as by every command.
+//! Nothing is changed: neither what is found damaged nor what registries say is remembered. Each
+//! part is looked at whatever became of the others.
 
 mod files;
 mod hosts;
 mod needs;
 mod project;
 mod registries;
+mod search_path;
 
 use serde::Serialize;
+use skillpkg_schema::diagnostic::Diagnostic;
 
 use crate::agents::{Agents, Reach};
-use crate::install::Attendant;
+use crate::install::{Approval, Attendant, Progress};
 use crate::policy::Policy;
 use crate::runner::RunnerSet;
 use crate::{Error, Settings};
@@ -42,6 +45,10 @@ pub enum Area {
     Mcp,
     /// A file with a secret that others may read.
     Credentials,
+    /// A file of what this machine remembers.
+    State,
+    /// The directories in which programs are looked for.
+    Path,
     /// What was left behind.
     Litter,
 }
@@ -61,6 +68,8 @@ impl Area {
             Self::Requirement => "requirement",
             Self::Mcp => "mcp",
             Self::Credentials => "credentials",
+            Self::State => "state",
+            Self::Path => "path",
             Self::Litter => "litter",
         }
     }
@@ -75,11 +84,15 @@ pub struct Complaint {
     pub what: String,
     /// What to do about it.
     pub advice: String,
+    /// Whether it is only worth knowing, and nothing is wrong.
+    pub note: bool,
 }
 
 impl Complaint {
     fn new(area: Area, what: impl Into<String>, advice: impl Into<String>) -> Self {
-        Self { area, what: what.into(), advice: advice.into() }
+        // Skills that one way of serving them leaves out are whole.
+        let note = area == Area::Mcp;
+        Self { area, what: what.into(), advice: advice.into(), note }
     }
 
     /// A failure as a complaint, with its own advice where it has one.
@@ -91,24 +104,61 @@ impl Complaint {
         };
         Self::new(area, what, error.hint.as_deref().unwrap_or(otherwise))
     }
+
+    /// A warning about a file as a complaint.
+    pub fn of_warning(area: Area, warning: &Diagnostic, otherwise: &str) -> Self {
+        let Diagnostic { message, file, line, hint, .. } = warning;
+        let what = match (file, line) {
+            (Some(file), Some(line)) => format!("{file}:{line}: {message}"),
+            (Some(file), None) => format!("{file}: {message}"),
+            (None, _) => message.clone(),
+        };
+        Self::new(area, what, hint.as_deref().unwrap_or(otherwise))
+    }
 }
 
 /// Everything that is wrong, sorted by what it is about. Registries are not asked where the settings
 /// say that none is.
-pub async fn examine(settings: &Settings, attendant: &mut dyn Attendant) -> Vec<Complaint> {
+pub async fn examine(settings: &Settings) -> Vec<Complaint> {
+    let settings = &Settings { looks_only: true, ..settings.clone() };
     let mut complaints = Vec::new();
     configuration(settings, &mut complaints);
     registries::examine(settings, &mut complaints).await;
     project::store(settings, &mut complaints).await;
     for reach in [Reach::Project, Reach::Global] {
-        project::drift(settings, reach, attendant, &mut complaints);
+        let mut warned = Warned::default();
+        project::drift(settings, reach, &mut warned, &mut complaints);
+        let warnings = warned.0.into_iter();
+        complaints.extend(warnings.map(|what| Complaint::new(Area::Project, what, CORRECT)));
         needs::examine(settings, reach, &mut complaints);
     }
     hosts::examine(settings, &mut complaints);
     files::examine(settings, &mut complaints);
+    search_path::examine(settings, &mut complaints);
     complaints.sort();
     complaints.dedup();
     complaints
+}
+
+/// What to do about a warning that says no more.
+const CORRECT: &str = "correct what it names";
+
+/// Collects warnings; nothing is asked where nothing is changed.
+#[derive(Debug, Default)]
+struct Warned(Vec<String>);
+
+impl Attendant for Warned {
+    fn tell(&mut self, _: &str) {}
+
+    fn warn(&mut self, text: &str) {
+        self.0.push(text.to_owned());
+    }
+
+    fn progress(&mut self, _: Progress) {}
+
+    fn approve(&mut self, _: &[Approval]) -> Result<bool, Error> {
+        Ok(false)
+    }
 }
 
 fn configuration(settings: &Settings, complaints: &mut Vec<Complaint>) {

@@ -23,7 +23,10 @@ pub(super) async fn store(settings: &Settings, complaints: &mut Vec<Complaint>) 
         let report = match report {
             Ok(report) => report,
             Err(error) => {
-                complaints.push(Complaint::of(Area::Store, &error, MEND));
+                // That there is no store is told of the project.
+                if error.code != "no_store" {
+                    complaints.push(Complaint::of(Area::Store, &error, MEND));
+                }
                 continue;
             }
         };
@@ -68,6 +71,10 @@ pub(super) fn drift(
         Ok(found) => {
             let told = found.into_iter().map(|one| Complaint::new(Area::Project, one.what, &*sync));
             complaints.extend(told);
+        }
+        Err(error) if error.code == "no_store" => {
+            let what = "nothing of it was ever brought to this machine";
+            complaints.push(Complaint::new(Area::Project, what, sync));
         }
         Err(error) => complaints.push(Complaint::of(Area::Project, &error, &sync)),
     }

@@ -85,3 +85,52 @@ fn an_archive_is_held_against_the_directory_it_came_from() {
     assert!(matches!(refused.code, 1 | 3), "{}", refused.shown());
     assert!(refused.stdout.is_empty(), "{}", refused.stdout);
 }
+
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_told_as_text_is_said_to_be_so_and_never_printed() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let machine = Machine::new();
+    for (side, byte) in [("before", 1_u8), ("after", 2)] {
+        let text = "---\nname: notes\nversion: 1.0.0\ndescription: Keeps notes.\n---\n\nKeep.\n";
+        machine.write(&format!("{side}/SKILL.md"), text);
+        machine.write(&format!("{side}/binary"), [0, byte]);
+        machine.write(&format!("{side}/latin.md"), [b'e', 0xe0 + byte, b'\n']);
+        machine.write(&format!("{side}/long.txt"), vec![b'a' + byte; 1024 * 1024 + 1]);
+        let lines: String = (0..40_000).map(|line| format!("{byte} {line}\n")).collect();
+        machine.write(&format!("{side}/many.txt"), lines);
+        machine.write(&format!("{side}/ends.md"), if byte == 1 { "a\nb\n" } else { "a\r\nb\r\n" });
+        let script = machine.write(&format!("{side}/run.sh"), "#!/bin/sh\n");
+        let mode = if byte == 1 { 0o644 } else { 0o755 };
+        std::fs::set_permissions(script, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let told = machine.ok(&["diff", "before", "after", "--json"]).json();
+    let files = told["files"].as_array().unwrap();
+    let content: Vec<(&str, &str)> = files
+        .iter()
+        .map(|file| (file["path"].as_str().unwrap(), file["content"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        content,
+        [
+            ("binary", "binary"),
+            ("ends.md", "words"),
+            ("latin.md", "binary"),
+            ("long.txt", "too_long"),
+            ("many.txt", "words"),
+            ("run.sh", "same"),
+        ]
+    );
+    assert_eq!((&files[4]["cut"], &files[1]["cut"]), (&json!(true), &json!(null)));
+    assert!(told.to_string().len() < 512 * 1024);
+    let lines = machine.ok(&["diff", "before", "after"]).stdout;
+    assert!(!lines.contains('\r') && !lines.contains('\0'), "a control character is printed");
+    assert!(lines.contains("~ run.sh  644 10 bytes -> 755 10 bytes"), "{}", &lines[..400]);
+
+    // A link in a directory is nothing that could be packed, and is not followed.
+    symlink("/etc/passwd", machine.work().join("after/link.md")).unwrap();
+    let refused = machine.run(&["diff", "before", "after"]);
+    assert_eq!(refused.code, 1, "{}", refused.shown());
+    assert!(refused.stderr.contains("link.md") && !refused.stderr.contains("root:"));
+}

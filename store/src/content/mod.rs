@@ -112,6 +112,11 @@ impl Store {
         Ok(format::is_known(&layout)?.then(|| Self { layout, patience: Patience::default() }))
     }
 
+    /// Whether it was opened by [`Store::look`]: whoever finds damage in it leaves it there.
+    pub fn is_looking(&self) -> bool {
+        self.layout.is_looking()
+    }
+
     /// Where it lies, as an absolute path.
     pub fn root(&self) -> &Path {
         self.layout.path()

@@ -13,7 +13,8 @@ use tempfile::TempDir;
 
 use crate::agents::Reach;
 use crate::install::{
-    Approval, Attendant, Frozen, Options, Progress, Report, Request, install, remove, sync, update,
+    Approval, Attendant, Frozen, Options, Outdated, Progress, Report, Request, install, outdated,
+    remove, sync, update,
 };
 use crate::{Error, Kind, Settings};
 
@@ -177,6 +178,11 @@ impl Machine {
     pub(super) fn update(&self, names: &[&str], watcher: &mut Watcher) -> Result<Report, Error> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         block_on(update(&self.settings, &self.options, &names, watcher))
+    }
+
+    pub(super) fn outdated(&self) -> Result<Vec<Outdated>, Error> {
+        let reach = self.options.reach;
+        block_on(outdated(&self.settings, reach, &[], &mut Watcher::default()))
     }
 
     pub(super) fn remove(&self, names: &[&str]) -> Result<Report, Error> {

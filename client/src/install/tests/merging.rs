@@ -289,6 +289,72 @@ fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect()
 }
 
+/// A copy of one tree, edited by `edit`, after an update to another; and what became of it.
+fn merged(base: &Tree, theirs: &Tree, edit: impl Fn(&Path)) -> (Machine, Report) {
+    let mut machine = Machine::new();
+    machine.options.copy = true;
+    let archive = machine.path("notes.skill.tar.zst");
+    fs::write(&archive, pack(&machine, "1.0.0", base)).unwrap();
+    machine.install(&[archive.to_str().unwrap()]).unwrap();
+    edit(&machine.project().join(".agents/skills/notes"));
+    fs::write(&archive, pack(&machine, "1.1.0", theirs)).unwrap();
+    machine.options.copy = false;
+    machine.options.merge_edits = true;
+    let report = update(&machine).unwrap();
+    (machine, report)
+}
+
+fn of(files: &[(&str, &[u8])]) -> Tree {
+    files.iter().map(|(path, bytes)| ((*path).to_owned(), bytes.to_vec())).collect()
+}
+
+#[test]
+fn what_is_no_text_stays_as_the_user_has_it_and_an_older_conflict_stays_too() {
+    let base = of(&[("bin", &[0, 1]), ("a.md", b"one\n")]);
+    let theirs = of(&[("bin", &[0, 3]), ("a.md", b"theirs\n")]);
+    let (machine, report) = merged(&base, &theirs, |copy| {
+        fs::write(copy.join("bin"), [0, 2]).unwrap();
+        fs::write(copy.join("a.md"), "mine\n").unwrap();
+        fs::write(copy.join("a.md.merge"), "of another day\n").unwrap();
+    });
+    let now = read_tree(&machine.project().join(".agents/skills/notes"));
+    assert_eq!((&now["bin"], &now["bin.published"]), (&vec![0, 2], &vec![0, 3]));
+    assert_eq!(now["a.md.merge"], b"of another day\n");
+    let both = "<<<<<<< yours\nmine\n||||||| 1.0.0\none\n=======\ntheirs\n>>>>>>> 1.1.0\n";
+    assert_eq!(now["a.md.merge-2"], both.as_bytes());
+    let beside = report.merged[0].conflicts.iter().map(|one| one.beside.as_deref().unwrap());
+    assert_eq!(beside.collect::<Vec<_>>(), ["a.md.merge-2", "bin.published"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn whether_a_file_is_executable_is_an_edit_of_its_own() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (base, theirs) =
+        (of(&[("a", b"one\n"), ("b", b"one\n")]), of(&[("a", b"two\n"), ("b", b"one\n")]));
+    let (machine, report) = merged(&base, &theirs, |copy| {
+        for file in ["a", "b"] {
+            fs::set_permissions(copy.join(file), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    });
+    let copy = machine.project().join(".agents/skills/notes");
+    assert_eq!(read_tree(&copy), theirs);
+    assert!(report.merged[0].conflicts.is_empty());
+    for file in ["a", "b"] {
+        assert_eq!(copy.join(file).metadata().unwrap().permissions().mode() & 0o777, 0o755);
+    }
+}
+
+#[test]
+fn a_file_of_the_users_where_a_directory_comes_keeps_the_copy() {
+    let (machine, report) = merged(&of(&[]), &of(&[("d/a.md", b"a\n")]), |copy| {
+        fs::write(copy.join("d"), "mine\n").unwrap();
+    });
+    assert!(report.kept[0].reason.contains("`d` is a file of yours"), "{report:?}");
+    let copy = machine.project().join(".agents/skills/notes");
+    assert_eq!(read_tree(&copy), of(&[("d", b"mine\n")]));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -68,6 +68,12 @@ fn a_young_version_is_passed_over_and_told_and_refused_where_it_is_named() {
     assert!(watcher.told.contains(&told), "{:?}", watcher.told);
     assert_eq!(version(&machine), "version = \"1.2.0\"");
 
+    // Who asks what there is hears of it too, and that an update would not take it.
+    let seen = machine.outdated().unwrap();
+    assert!(!seen[0].moves() && seen[0].kept_back.len() == 1, "{seen:?}");
+    assert!(told.ends_with(&seen[0].kept_back[0]), "{seen:?}");
+    assert_eq!(seen[0].newest.as_ref().map(ToString::to_string).as_deref(), Some("1.3.0"));
+
     let before = machine.picture();
     for reference in ["first@=1.3.0", "first@1.3"] {
         let error = too_young(&machine, machine.install(&[reference]));
