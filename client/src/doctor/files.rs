@@ -15,7 +15,7 @@ use crate::state::{State, Stored};
 /// How the names of files begin that are made beside their place and renamed into it.
 const UNFINISHED: &str = ".skillpkg-";
 /// After how long such a file is nobody's any more.
-const OLD: Duration = Duration::from_secs(60 * 60);
+const OLD: Duration = Duration::from_hours(1);
 /// Most entries of one directory that are looked at.
 const MOST_ENTRIES: usize = 10_000;
 

@@ -77,7 +77,7 @@ pub(super) fn commit(
             let _ = folders.clear();
             killed_here()?;
             state.end(directory.root())?;
-            Ok(committed(&journal, merging, kept))
+            Ok(committed(&journal, &merging, kept))
         }
         Err(error) if is_end(&error) => Err(error),
         Err(error) => {
@@ -102,7 +102,7 @@ pub(super) fn commit(
 /// What to do about a change that could not be made whole.
 const FINISHES: &str = "the change is half made; once this is mended, the next command finishes it";
 
-fn committed(journal: &Journal, merging: Vec<Merging>, kept: Vec<KeptCopy>) -> Committed {
+fn committed(journal: &Journal, merging: &[Merging], kept: Vec<KeptCopy>) -> Committed {
     let mut committed = Committed::default();
     for one in kept {
         let merging = merging.iter().find(|merging| merging.path == one.path);

@@ -128,7 +128,8 @@ fn make_directory(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;

@@ -241,12 +241,11 @@ impl Looker<'_> {
         entry: &VersionEntry,
     ) -> Result<Difference, Error> {
         let mut notices = Vec::new();
-        let before = match Side::snapshot(self.settings, &locked.address)? {
-            Some(side) => side,
-            None => {
-                let entry = super::source::locked_entry(document, locked)?;
-                Side::release(self.settings, registry, document, entry, &mut notices).await?
-            }
+        let before = if let Some(side) = Side::snapshot(self.settings, &locked.address)? {
+            side
+        } else {
+            let entry = super::source::locked_entry(document, locked)?;
+            Side::release(self.settings, registry, document, entry, &mut notices).await?
         };
         let after = Side::release(self.settings, registry, document, entry, &mut notices).await?;
         Difference::of(&before, &after)

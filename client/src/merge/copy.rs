@@ -178,7 +178,7 @@ impl Edits {
         directory: &Dir,
     ) -> Result<Made, MergeError> {
         self.check(now)?;
-        let mut made = Made::default();
+        let mut all = Made::default();
         for (file, mine) in &self.files {
             let base = self.base.file(file.as_str());
             let theirs = now.file(file.as_str());
@@ -187,13 +187,13 @@ impl Edits {
                 (None, Some(_)) if is_unchanged => remove(directory, file)?,
                 // Taken out by the user and changed by the author: it is there, and told.
                 (None, Some(_)) => {
-                    made.conflicts.push(Conflict { file: file.clone(), beside: None });
+                    all.conflicts.push(Conflict { file: file.clone(), beside: None });
                 }
                 (None, None) => {}
                 (Some((bytes, mode)), None) => {
                     write(directory, file.as_str(), bytes, *mode)?;
                     if base.is_some() {
-                        made.conflicts.push(Conflict { file: file.clone(), beside: None });
+                        all.conflicts.push(Conflict { file: file.clone(), beside: None });
                     }
                 }
                 (Some((bytes, mode)), Some(theirs)) => {
@@ -205,16 +205,16 @@ impl Edits {
                         let there = open(directory, file)?;
                         set_mode(&there, mode).map_err(|error| failed(file.as_str(), error))?;
                     } else {
-                        self.both(store, directory, (file, bytes, mode), theirs, now, &mut made)?;
+                        self.both(store, directory, (file, bytes, mode), theirs, now, &mut all)?;
                     }
                 }
             }
         }
         for path in &self.directories {
-            let made = directory.create_dir_all(path.as_str());
-            made.map_err(|error| failed(path.as_str(), error))?;
+            let created = directory.create_dir_all(path.as_str());
+            created.map_err(|error| failed(path.as_str(), error))?;
         }
-        Ok(made)
+        Ok(all)
     }
 
     /// Merges a file whose bytes both changed.
@@ -225,7 +225,7 @@ impl Edits {
         (file, mine, mode): (&SkillPath, &[u8], Mode),
         theirs: &FileEntry,
         now: &Manifest,
-        made: &mut Made,
+        all: &mut Made,
     ) -> Result<(), MergeError> {
         let published = blob(store, theirs)?;
         let base = match self.base.file(file.as_str()).map(|base| blob(store, base)) {
@@ -242,7 +242,7 @@ impl Edits {
             let names = Names { mine: "yours", base: &labels.0, theirs: &labels.1 };
             let merged = merge(base, mine, theirs, names);
             if merged.conflicts == 0 {
-                made.merged.push(file.clone());
+                all.merged.push(file.clone());
                 return write(directory, file.as_str(), merged.text.as_bytes(), mode);
             }
             let beside = self.unused(directory, &format!("{file}{BOTH}"));
@@ -255,7 +255,7 @@ impl Edits {
             beside
         };
         write(directory, file.as_str(), mine, mode)?;
-        made.conflicts.push(Conflict { file: file.clone(), beside: Some(beside) });
+        all.conflicts.push(Conflict { file: file.clone(), beside: Some(beside) });
         Ok(())
     }
 
@@ -334,10 +334,10 @@ fn write(directory: &Dir, file: &str, bytes: &[u8], mode: Mode) -> Result<(), Me
         }
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        let mut made = directory.open_with(path, &options)?.into_std();
-        made.write_all(bytes)?;
-        set_mode(&made, mode)?;
-        made.sync_all()
+        let mut written = directory.open_with(path, &options)?.into_std();
+        written.write_all(bytes)?;
+        set_mode(&written, mode)?;
+        written.sync_all()
     };
     attempt().map_err(|error| failed(path, error))
 }

@@ -151,7 +151,8 @@ pub(super) fn mode_of(_: &File) -> io::Result<Mode> {
     Ok(Mode::Regular)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};

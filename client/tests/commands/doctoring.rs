@@ -153,7 +153,7 @@ fn what_was_left_behind_and_a_path_that_is_not_absolute_are_told() {
     let file = std::fs::File::create(&left).unwrap();
     let ran = machine.run(&["doctor", "--offline", "--json"]);
     assert_eq!(areas(&ran.json()), ["path"], "{}", ran.shown());
-    file.set_modified(SystemTime::now() - Duration::from_secs(7_200)).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_hours(2)).unwrap();
     let ran = machine.run(&["doctor", "--offline", "--json"]);
     assert_eq!(areas(&ran.json()), ["path", "litter"], "{}", ran.shown());
     assert!(left.exists());

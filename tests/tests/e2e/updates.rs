@@ -44,7 +44,7 @@ fn everything(machine: &Machine) -> BTreeMap<PathBuf, String> {
             let path = entry.unwrap().path();
             let metadata = path.symlink_metadata().unwrap();
             let what = if metadata.is_symlink() {
-                format!("{:?}", fs::read_link(&path).unwrap())
+                fs::read_link(&path).unwrap().to_string_lossy().into_owned()
             } else if metadata.is_dir() {
                 directories.push(path.clone());
                 String::new()
