@@ -16,6 +16,8 @@ use crate::Error;
 const MOST_OF_FILE: usize = 64 * 1024;
 /// Most bytes of text of all files that are told.
 const MOST_OF_ALL: usize = 1024 * 1024;
+/// What a piece costs beside its text: what is told of many short ones is long too.
+const PIECE: usize = 32;
 /// How long the shortest differences of all texts are looked for.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// Ends of names of files that are prose, in lower case.
@@ -139,8 +141,9 @@ fn tell(
     for mut hunk in all {
         let whole = hunk.pieces.len();
         hunk.pieces.retain(|piece| {
-            let fits = piece.text.len() <= left;
-            left = if fits { left - piece.text.len() } else { 0 };
+            let cost = piece.text.len() + PIECE;
+            let fits = cost <= left;
+            left = if fits { left - cost } else { 0 };
             fits
         });
         change.cut |= hunk.pieces.len() < whole;

@@ -272,13 +272,13 @@ mod tests {
 
     fn text() -> impl Strategy<Value = String> {
         proptest::collection::vec("[a-d]{1,2}", 0..8)
-            .prop_map(|lines| lines.into_iter().map(|line| format!("{line}\n")).collect())
+            .prop_map(|lines| lines.into_iter().flat_map(|line| [line, "\n".to_owned()]).collect())
     }
 
     /// Lines some of which look like marks.
     fn marked() -> impl Strategy<Value = String> {
         proptest::collection::vec("[ab]|[<=|>]{1,9}( yours)?", 0..6)
-            .prop_map(|lines| lines.into_iter().map(|line| format!("{line}\n")).collect())
+            .prop_map(|lines| lines.into_iter().flat_map(|line| [line, "\n".to_owned()]).collect())
     }
 
     proptest! {

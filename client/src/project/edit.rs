@@ -97,6 +97,7 @@ mod tests {
     use super::*;
     use crate::project::ProjectFile;
     use proptest::prelude::*;
+    use skillpkg_schema::SkillName;
 
     fn wanted(name: &str, requirement: &str) -> Wanted {
         Wanted {
@@ -150,6 +151,9 @@ mod tests {
             before in "(# note\n)?(\\[skills\\]\nz = \"1\"\n)?",
         ) {
             let name = scope.map_or(name.clone(), |scope| format!("{scope}/{name}"));
+            // `con` and its like are nobody's names.
+            prop_assume!(name.parse::<QualifiedName>().is_ok());
+            let directory = directory.filter(|text| text.parse::<SkillName>().is_ok());
             let mut one = wanted(&name, &requirement);
             one.placed_as = directory.map(|text| text.parse().unwrap());
             let mut document = ProjectDocument::parse(&before).unwrap();

@@ -210,3 +210,31 @@ fn make_root(path: &Path) -> io::Result<()> {
     }
     builder.create(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::content::{Store, StoreError};
+
+    #[test]
+    fn looking_makes_nothing_and_leaves_what_is_damaged() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().join("store");
+        assert!(Store::look(&root).unwrap().is_none());
+        assert!(!root.exists());
+        drop(Store::open(&root).unwrap());
+        let address = skillpkg_schema::Sha256Digest::of(b"x").address();
+        let record = root.join("manifests").join(address.hex());
+        std::fs::write(&record, "damaged").unwrap();
+        let list = || std::fs::read_dir(root.join("tmp")).unwrap().count();
+        let store = Store::look(&root).unwrap().unwrap();
+        let _lease = store.lease().unwrap();
+        assert!(matches!(store.stored(&address), Err(StoreError::Damaged { .. })));
+        assert!(record.exists() && list() == 0 && store.is_looking());
+        // Whoever may change it sets it aside.
+        let store = Store::open(&root).unwrap();
+        assert!(matches!(store.stored(&address), Err(StoreError::Damaged { .. })));
+        assert!(!record.exists() && list() == 1);
+        std::fs::remove_dir(root.join("aside")).unwrap();
+        assert!(Store::look(&root).unwrap().is_none());
+    }
+}
