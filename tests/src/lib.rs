@@ -14,6 +14,7 @@
 
 mod binaries;
 mod clients;
+pub mod held_rows;
 mod machine;
 pub mod named_tests;
 pub mod postgres;

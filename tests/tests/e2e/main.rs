@@ -25,6 +25,7 @@ mod policy;
 mod projects;
 mod publishing;
 mod refused;
+mod reported;
 #[cfg(unix)]
 mod runs_nothing;
 mod services;
