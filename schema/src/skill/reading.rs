@@ -7,7 +7,7 @@ use super::files::{self, Packed, PackedTree};
 use super::missing::missing_skill_file;
 use super::parse::{Located, Refused, parse_located};
 use super::report::Report;
-use super::requires::requires;
+use super::requires::Requirements;
 use super::{Rules, Skill, SkillFile, includes, programs};
 use crate::capability::{self, Capabilities};
 use crate::diagnostic::{Diagnostic, Faults, escape};
@@ -63,14 +63,25 @@ impl Skill {
             }
         };
         check_names(&file, &capabilities, &mut report);
+        let requirements = Requirements::read(&file.metadata);
+        warn_of_requirements(&requirements, &mut report);
         let ((), warnings) = report.check(())?;
         Ok(Self {
-            requires: requires(&file.metadata),
+            requires: requirements.requires,
             file,
             included: included.into_iter().collect(),
             capabilities,
             warnings,
         })
+    }
+}
+
+/// Whoever judges by requirements cannot judge by these.
+fn warn_of_requirements(requirements: &Requirements, report: &mut Report<'_>) {
+    for one in &requirements.unreadable {
+        report.add(Diagnostic::warning("requirement_unreadable", one.to_string()).with_hint(
+            "as it is, hosts cannot tell whether the skill works on a machine, and leave it out",
+        ));
     }
 }
 
