@@ -11,6 +11,7 @@ pub mod bundle;
 pub mod credentials;
 pub mod difference;
 pub mod doctor;
+pub mod eligibility;
 pub mod error;
 pub mod host;
 pub mod install;

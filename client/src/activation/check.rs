@@ -1,6 +1,6 @@
 //! The checks of an activation.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::manifest::verify_derived;
@@ -8,9 +8,9 @@ use skillpkg_schema::{ContentAddress, Diagnostic, Manifest, SkillPath};
 use skillpkg_store::content::{Store, StoreError, TreeProblem, TreeProblemKind};
 
 use super::asked::prose_commands;
-use super::program::{self, ProgramError};
-use super::{Checked, FoundProgram, FoundRunner, found, requirement};
-use crate::runner::{RunnerSet, Script, SelectError};
+use super::{Checked, found};
+use crate::eligibility::{Here, needs};
+use crate::runner::RunnerSet;
 use crate::{Error, Kind, Settings};
 
 /// Checks a snapshot that is in the store: its tree re-hashed by content (extras set aside),
@@ -31,13 +31,12 @@ pub fn check_with(
 ) -> Result<Checked, Error> {
     let (tree, repaired) = intact_tree(store, manifest)?;
     derived_again(store, manifest)?;
-    let mut missing = requirement::unmet(manifest, settings);
-    let mut warnings = Vec::new();
-    let programs = programs(manifest, &tree, settings, &mut missing, &mut warnings);
-    let found = find_runners(manifest, &tree, runners, &mut missing)?;
+    let needs = needs(manifest, &tree, Here { settings, runners: Some(runners), recorded: None })?;
+    let missing: Vec<Diagnostic> = needs.refusing().map(|one| one.told.clone()).collect();
     if let Some(first) = missing.first() {
         return Err(requirement_error(first.clone(), missing));
     }
+    let warnings = needs.advice();
     let skill_file = SkillPath::skill_file().to_string();
     let prose_commands =
         prose_commands(store, manifest).ok_or_else(|| changed(manifest, &[skill_file]))?;
@@ -46,8 +45,8 @@ pub fn check_with(
         address: manifest.address(),
         manifest: manifest.clone(),
         tree,
-        programs,
-        runners: found,
+        programs: needs.programs,
+        runners: needs.runners,
         prose_commands,
         findings,
         warnings,
@@ -151,83 +150,6 @@ fn derived_again(store: &Store, manifest: &Manifest) -> Result<(), Error> {
     verify_derived(&files, manifest)
         .map(|_| ())
         .map_err(|faults| Error { kind: Kind::Verification, ..Error::from(faults) })
-}
-
-fn programs(
-    manifest: &Manifest,
-    tree: &Path,
-    settings: &Settings,
-    missing: &mut Vec<Diagnostic>,
-    warnings: &mut Vec<Diagnostic>,
-) -> Vec<FoundProgram> {
-    let mut found = Vec::new();
-    for needed in &manifest.programs {
-        let name = needed.name.clone();
-        if needed.dynamic {
-            found.push(FoundProgram { name, path: None });
-            continue;
-        }
-        match program::find(&name, manifest, tree, &settings.path) {
-            Ok(path) => {
-                if name.starts_with('/') || Path::new(&name).is_absolute() {
-                    warnings.push(does_not_travel(&name));
-                }
-                found.push(FoundProgram { name, path: Some(path) });
-            }
-            Err(error) => missing.push(missing_program(manifest, &error, &needed.tools)),
-        }
-    }
-    found
-}
-
-fn does_not_travel(name: &str) -> Diagnostic {
-    let message =
-        format!("`{}` is an absolute path, which means something else elsewhere", escape(name));
-    Diagnostic::warning("program_absolute", message)
-}
-
-fn missing_program(manifest: &Manifest, error: &ProgramError, tools: &[String]) -> Diagnostic {
-    let needed_by = if tools.is_empty() {
-        format!(" (needed by `{}`)", manifest.name)
-    } else {
-        format!(" (needed by {} of `{}`)", requirement::listed(tools), manifest.name)
-    };
-    Diagnostic::error(error.code(), format!("{error}{needed_by}")).with_hint(error.hint())
-}
-
-fn find_runners(
-    manifest: &Manifest,
-    tree: &Path,
-    runners: &RunnerSet,
-    missing: &mut Vec<Diagnostic>,
-) -> Result<Vec<FoundRunner>, Error> {
-    let mut found = Vec::new();
-    for entry in &manifest.scripts {
-        let address = manifest.file(entry.path.as_str()).map(|file| file.sha256.address());
-        let script =
-            Script::of_manifest(entry, tree.to_path_buf(), address).map_err(|refused| {
-                let message = format!("the contract of `{}`: {refused}", escape(&entry.name));
-                Error::new(Kind::Verification, "contract_refused", message)
-            })?;
-        match runners.select(&script) {
-            Ok(runner) => {
-                found.push(FoundRunner { script: script.name.clone(), runner: runner.name() });
-            }
-            Err(error) => missing.push(no_runner(&error)),
-        }
-    }
-    Ok(found)
-}
-
-fn no_runner(error: &SelectError) -> Diagnostic {
-    let hint = match error {
-        SelectError::Unavailable { runtime, .. } => format!(
-            "install its program, or set `[runners.{}]` in the user configuration",
-            escape(runtime)
-        ),
-        SelectError::Ambiguous { .. } => "keep one of them in the configuration".to_owned(),
-    };
-    Diagnostic::error("runner_unavailable", error.to_string()).with_hint(hint)
 }
 
 /// The first missing thing stands for all.

@@ -5,7 +5,7 @@ use skillpkg_schema::finding::{Finding, Findings};
 
 use super::Checked;
 use super::asked::{allowed_tools, host_settings};
-use super::requirement::listed;
+use crate::eligibility::listed;
 
 /// Most findings that are told one by one to whoever approves.
 const MOST_FOUND: usize = 40;

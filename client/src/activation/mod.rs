@@ -6,7 +6,6 @@ mod describe;
 pub(crate) mod found;
 mod growth;
 pub mod program;
-mod requirement;
 mod running;
 #[cfg(test)]
 mod tests;

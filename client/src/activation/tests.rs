@@ -4,12 +4,9 @@ use std::path::{Path, PathBuf};
 
 use skillpkg_schema::Manifest;
 use skillpkg_schema::finding::Findings;
-use skillpkg_schema::manifest::Requires;
 
 use super::program::{ProgramError, find, on_path};
 use super::*;
-use crate::Settings;
-use crate::settings::Sources;
 
 /// A manifest with these parts over those of the smallest skill.
 fn manifest(parts: &serde_json::Value) -> Manifest {
@@ -41,16 +38,6 @@ fn script(name: &str, runtime: &str, requires_permission: bool) -> serde_json::V
         "runtime": runtime, "contract": "{}", "fingerprint": "0".repeat(64),
         "requiresPermission": requires_permission, "timeoutSeconds": 60,
         "maximumOutputBytes": 512_000 })
-}
-
-fn settings(environment: &[(&str, &str)]) -> Settings {
-    let sources = Sources {
-        registry: None,
-        environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
-        working_directory: PathBuf::from("/"),
-        user_home: Some(PathBuf::from("/home/nobody")),
-    };
-    sources.settings().unwrap().0
 }
 
 #[cfg(unix)]
@@ -106,29 +93,6 @@ fn a_missing_program_is_told_in_words() {
     let manifest = manifest(&serde_json::json!({}));
     let error = find("uv", &manifest, Path::new("/tree"), &[]).unwrap_err();
     assert_eq!(error.to_string(), "this needs uv, which is not on your PATH");
-}
-
-#[test]
-fn every_unmet_requirement_is_told() {
-    let requires = Requires {
-        all: vec!["nowhere-one".to_owned()],
-        any: vec!["nowhere-two".to_owned(), "nowhere-three".to_owned()],
-        env: vec!["SET".to_owned(), "UNSET".to_owned()],
-        os: vec!["plan9".to_owned()],
-    };
-    let of = |requires| Manifest { requires, ..manifest(&serde_json::json!({})) };
-    let unmet = requirement::unmet(&of(requires), &settings(&[("SET", "1")]));
-    let codes: Vec<&str> = unmet.iter().map(|one| one.code.as_str()).collect();
-    assert_eq!(
-        codes,
-        ["program_missing", "program_missing", "requirement_missing", "requirement_missing"]
-    );
-    let here = Requires { os: vec![std::env::consts::OS.to_owned()], ..Requires::default() };
-    let named = format!("`{}`", of(Requires::default()).name);
-    for one in &unmet {
-        assert!(one.message.contains(&named), "{}", one.message);
-    }
-    assert!(requirement::unmet(&of(here), &settings(&[("SET", "1")])).is_empty());
 }
 
 #[test]

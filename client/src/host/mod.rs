@@ -68,6 +68,7 @@ mod error;
 mod outcome;
 mod permission;
 mod snapshot;
+mod verdicts;
 mod workplace;
 
 pub use active::ActiveSkill;

@@ -70,7 +70,13 @@ impl Catalogue {
         let mut left_out = Vec::new();
         for Each { name, contents } in host.contents()? {
             match contents {
-                Ok(contents) => skills.push(contents),
+                Ok(contents) => match host.lacks(&contents.manifest)? {
+                    // What cannot work here is not offered and then refused.
+                    Some(lacking) => {
+                        left_out.push(format!("`{name}` is not served: {lacking}"));
+                    }
+                    None => skills.push(contents),
+                },
                 Err(error) => left_out.push(format!("`{name}` is not served: {error}")),
             }
         }

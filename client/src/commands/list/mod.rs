@@ -1,7 +1,13 @@
 //! `skillpkg list`.
 
+mod eligible;
+
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use skillpkg::Error;
+use skillpkg::eligibility::Verdict;
+use skillpkg::host::{Host, HostOptions};
 use skillpkg::install::{Revoked, list};
 use skillpkg::trust::Standing;
 use skillpkg_schema::diagnostic::escape;
@@ -16,8 +22,11 @@ use crate::context::Context;
 
 /// Tell the installed skills.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: skillpkg list --json")]
+#[command(after_help = "Example: skillpkg list --eligible --json")]
 pub(crate) struct Arguments {
+    /// Tell of each whether a host should offer it: active, verified, and nothing it needs missing
+    #[arg(long)]
+    eligible: bool,
     /// For all projects of this user, in agents' global directories
     #[arg(short = 'g', long)]
     global: bool,
@@ -45,10 +54,18 @@ struct Skill<'a> {
     findings: Option<&'a Findings>,
     #[serde(flatten)]
     standing: &'a Standing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verdict: Option<Verdict>,
 }
 
 #[derive(Debug, Serialize)]
 struct Shape<'a> {
+    /// The names of those that a host should offer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    eligible: Option<Vec<&'a QualifiedName>>,
+    /// The operating system that requirements were held against.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system: Option<&'static str>,
     skills: Vec<Skill<'a>>,
 }
 
@@ -57,6 +74,16 @@ struct Shape<'a> {
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let mut terminal = Terminal::approving(context.output);
     let listed = list(&context.settings, reach(arguments.global), &mut terminal)?;
+    let mut verdicts = if arguments.eligible && !listed.is_empty() {
+        let options = HostOptions {
+            global: arguments.global,
+            check_runners: false,
+            ..HostOptions::new(context.settings.clone())
+        };
+        Host::open(options)?.verdicts()?.into_iter().collect()
+    } else {
+        BTreeMap::new()
+    };
     let skills: Vec<Skill<'_>> = listed
         .iter()
         .map(|one| Skill {
@@ -73,8 +100,12 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
             revoked: one.revoked.as_ref(),
             findings: one.findings.as_ref().filter(|found| !found.is_empty()),
             standing: &one.standing,
+            verdict: verdicts.remove(&one.name).map(|verdict| verdict.where_placed(one)),
         })
         .collect();
+    if arguments.eligible {
+        return eligible::tell(skills, context);
+    }
     for skill in &skills {
         context.output.text(&line(skill))?;
     }
@@ -90,7 +121,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     if skills.is_empty() {
         context.output.talk("no skill is installed here");
     }
-    context.output.json(&Shape { skills })?;
+    context.output.json(&Shape { eligible: None, system: None, skills })?;
     Ok(0)
 }
 
