@@ -1,11 +1,12 @@
 //! A machine of a test: a home, a user, a configuration and a project of its own.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -76,7 +77,7 @@ impl Machine {
             .args(arguments)
             .current_dir(&self.project)
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PATH", path_without_agents())
             .env("HOME", &self.user_home)
             .env("SKILLPKG_HOME", &self.home)
             .env("SKILLPKG_CONFIG", &self.configuration)
@@ -153,6 +154,44 @@ impl Machine {
         }
         picture
     }
+}
+
+/// PATH without the agents that whoever runs the tests has installed: they are not the machine's. A
+/// directory that holds one is mirrored without it.
+fn path_without_agents() -> &'static OsStr {
+    static PATH: OnceLock<OsString> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let agents = agent_programs();
+        let directories = std::env::var_os("PATH").unwrap_or_default();
+        let directories = std::env::split_paths(&directories).map(|directory| {
+            let is_there = agents.iter().any(|program| directory.join(program).exists());
+            if is_there { without(&directory, &agents) } else { directory }
+        });
+        std::env::join_paths(directories).expect("directories that were in PATH")
+    })
+}
+
+/// The programs that the client's data file knows agents by.
+fn agent_programs() -> Vec<&'static str> {
+    let data = include_str!("../../client/src/agents/agents.toml");
+    let lines = data.lines().filter_map(|line| line.strip_prefix("programs = "));
+    lines.flat_map(|line| line.split('"').skip(1).step_by(2)).collect()
+}
+
+#[cfg(unix)]
+fn without(directory: &Path, programs: &[&str]) -> PathBuf {
+    let mirror = tempfile::tempdir().expect("a temporary directory").keep();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if !programs.iter().any(|program| entry.file_name() == *program) {
+            let _ = std::os::unix::fs::symlink(entry.path(), mirror.join(entry.file_name()));
+        }
+    }
+    mirror
+}
+
+#[cfg(not(unix))]
+fn without(directory: &Path, _: &[&str]) -> PathBuf {
+    directory.to_owned()
 }
 
 impl Answer {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use skillpkg_schema::diagnostic::{escape, nearest};
 
 use super::Agent;
+use super::signs::sign_of;
 use crate::settings::AgentDirectories;
 use crate::{Error, Kind, Settings};
 
@@ -32,6 +33,16 @@ struct Entry {
     project: Option<String>,
     global: Option<PathBuf>,
     global_variable: Option<String>,
+    #[serde(default)]
+    reads: Vec<PathBuf>,
+    #[serde(default)]
+    reads_global: Vec<PathBuf>,
+    #[serde(default)]
+    programs: Vec<String>,
+    #[serde(default)]
+    signs: Vec<PathBuf>,
+    #[serde(default)]
+    home_signs: Vec<PathBuf>,
 }
 
 impl Agents {
@@ -49,29 +60,28 @@ impl Agents {
             Error::new(Kind::Failed, "agents_invalid", error.message().trim().to_owned())
         })?;
         let mut agents: Vec<Agent> = Vec::with_capacity(data.agent.len());
-        for Entry { id, name, project, global, global_variable } in data.agent {
-            let moved = global_variable
-                .and_then(|variable| environment.get(&variable))
-                .filter(|directory| Path::new(directory).is_absolute())
-                .map(|directory| Path::new(directory).join("skills"));
-            agents.push(Agent { id, name, project, global: moved.or(global) });
+        for entry in data.agent {
+            agents.push(entry.into_agent(environment));
         }
         for (id, directories) in overrides {
             let position = agents.iter().position(|agent| agent.id == *id).unwrap_or_else(|| {
-                let (id, name) = (id.clone(), id.clone());
-                agents.push(Agent { id, name, project: None, global: None });
+                agents.push(Agent::named(id));
                 agents.len() - 1
             });
             let Some(changed) = agents.get_mut(position) else { continue };
             if let Some(project) = &directories.project {
                 check_relative(id, project)?;
                 changed.project = Some(project.clone());
+                changed.reads = vec![PathBuf::from(project)];
+                changed.signs.extend(sign_of(Path::new(project)));
             }
             if let Some(global) = &directories.global {
                 if !Path::new(global).is_absolute() {
                     check_relative(id, global)?;
                 }
                 changed.global = Some(PathBuf::from(global));
+                changed.reads_global = vec![PathBuf::from(global)];
+                changed.home_signs.extend(sign_of(Path::new(global)));
             }
         }
         Ok(Self { agents })
@@ -95,6 +105,48 @@ impl Agents {
             };
             Error::new(Kind::Usage, "unknown_agent", message).with_hint(hint)
         })
+    }
+}
+
+impl Entry {
+    fn into_agent(self, environment: &BTreeMap<String, String>) -> Agent {
+        let Self { id, name, project, global, global_variable, programs, .. } = self;
+        let Self { mut reads, mut reads_global, mut signs, mut home_signs, .. } = self;
+        let moved = global_variable
+            .and_then(|variable| environment.get(&variable))
+            .filter(|directory| Path::new(directory).is_absolute())
+            .map(|directory| Path::new(directory).join("skills"));
+        if reads.is_empty() {
+            reads.extend(project.as_ref().map(PathBuf::from));
+        }
+        if reads_global.is_empty() {
+            reads_global.extend(global.clone());
+        }
+        if let Some(moved) = &moved {
+            reads_global.retain(|read| Some(read) != global.as_ref());
+            reads_global.insert(0, moved.clone());
+        }
+        let global = moved.or(global);
+        signs.extend(project.as_deref().and_then(|project| sign_of(Path::new(project))));
+        home_signs.extend(global.as_deref().and_then(sign_of));
+        Agent { id, name, project, global, reads, reads_global, programs, signs, home_signs }
+    }
+}
+
+impl Agent {
+    /// One of the configuration alone.
+    fn named(id: &str) -> Self {
+        Self {
+            id: id.to_owned(),
+            name: id.to_owned(),
+            project: None,
+            global: None,
+            reads: Vec::new(),
+            reads_global: Vec::new(),
+            programs: Vec::new(),
+            signs: Vec::new(),
+            home_signs: Vec::new(),
+        }
     }
 }
 
@@ -143,13 +195,36 @@ mod tests {
         assert_eq!(ids.len(), count, "an id is there twice");
         for agent in agents.all() {
             check_relative(&agent.id, agent.project.as_deref().unwrap()).unwrap();
+            let own = agent.project.as_ref().map(PathBuf::from);
+            assert!(own.is_none_or(|own| agent.reads.contains(&own)), "{}", agent.id);
+            let global = agent.global.as_ref();
+            assert!(global.is_none_or(|own| agent.reads_global.contains(own)), "{}", agent.id);
+            let files = agent.reads.iter().chain(&agent.signs);
+            for path in files.chain(agent.reads_global.iter().chain(&agent.home_signs)) {
+                assert!(path.is_absolute() || path.components().count() > 0, "{}", agent.id);
+                let mut parts = path.components().skip(usize::from(path.is_absolute()));
+                assert!(parts.all(|part| matches!(part, Component::Normal(_))), "{path:?}");
+            }
+            assert!(agent.programs.iter().all(|program| !program.contains('/')), "{}", agent.id);
         }
     }
 
     #[test]
     fn a_variable_of_the_environment_moves_a_global_directory() {
         let agents = read(&[]).unwrap();
-        assert_eq!(agents.get("claude-code").unwrap().global, Some(PathBuf::from("/c/skills")));
+        let agent = agents.get("claude-code").unwrap();
+        assert_eq!(agent.global, Some(PathBuf::from("/c/skills")));
+        assert_eq!(agent.reads_global, [Path::new("/c/skills")]);
+        assert!(agent.home_signs.contains(&PathBuf::from("/c")));
+    }
+
+    #[test]
+    fn an_agent_that_the_configuration_moves_reads_its_new_directory_alone() {
+        let moved = read(&[("cursor", Some(".mine/skills"), Some(".mine/all"))]).unwrap();
+        let cursor = moved.get("cursor").unwrap();
+        assert_eq!(cursor.reads, [Path::new(".mine/skills")]);
+        assert_eq!(cursor.reads_global, [Path::new(".mine/all")]);
+        assert!(cursor.signs.contains(&PathBuf::from(".mine")));
     }
 
     #[test]

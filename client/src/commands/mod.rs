@@ -5,6 +5,7 @@ mod account;
 mod activate;
 mod adopt;
 mod agent_rules;
+mod agents;
 mod attendant;
 mod audit;
 mod bundle;
@@ -219,6 +220,8 @@ enum Command {
     Remove(remove::Arguments),
     /// Tell the installed skills
     List(list::Arguments),
+    /// Tell what goes where for which agent and why, and choose the agents
+    Agents(agents::Arguments),
     /// Tell what is known of the transparency logs of registries
     Log(log::Arguments),
     /// Verify an installed skill, ask, and let agents see it
@@ -326,6 +329,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Diff(arguments) => diff::run(arguments, context).await,
         Command::Remove(arguments) => remove::run(arguments, context).await,
         Command::List(arguments) => list::run(arguments, context).await,
+        Command::Agents(arguments) => agents::run(arguments, context),
         Command::Log(arguments) => log::run(arguments, context).await,
         Command::Activate(arguments) => activate::run(arguments, context).await,
         Command::Deactivate(arguments) => deactivate::run(arguments, context),

@@ -11,6 +11,7 @@ use crate::install::Listed;
 /// It is eligible where agents may see it, every file is the one that was signed, and nothing that it
 /// needs is missing. [`Verdict::left_to_host`] is for the host to judge besides.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an answer of its own")]
 pub struct Verdict {
     /// Whether everything below holds.
     pub eligible: bool,

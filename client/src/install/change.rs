@@ -79,10 +79,7 @@ impl Change {
         attendant: &mut dyn Attendant,
     ) -> Result<Outcome, Error> {
         tell_left(&plan, attendant);
-        for (path, files) in &plan.kept {
-            let (path, files) = (escape(&path.to_string_lossy()), files.join(", "));
-            attendant.warn(&format!("`{path}` was edited and is kept so: {files}"));
-        }
+        tell_kept(&plan, attendant);
         let locked = Locked {
             name: prepared.manifest().name.clone(),
             version: prepared.manifest().version.clone(),
@@ -131,6 +128,42 @@ impl Change {
         tell_left(&plan, attendant);
         self.journal.steps.extend(plan.steps);
         self.journal.state.inactive.push(name.clone());
+    }
+
+    /// Places a skill elsewhere that agents see, and leaves all else of it as it is.
+    pub(super) fn place_again(
+        &mut self,
+        name: &QualifiedName,
+        plan: Plan,
+        attendant: &mut dyn Attendant,
+    ) {
+        tell_left(&plan, attendant);
+        tell_kept(&plan, attendant);
+        let state = &mut self.journal.state;
+        state.placed.retain(|placed| placed.name != *name);
+        state.placed.extend(plan.placed);
+        self.journal.steps.extend(plan.steps);
+    }
+
+    /// Says in `skillpkg.toml` which agents skills are placed for, and remembers which were found.
+    pub(super) fn name_agents(
+        &mut self,
+        session: &Session<'_>,
+        named: Option<&[String]>,
+        found: Option<&[String]>,
+    ) -> Result<(), Error> {
+        if session.files.project.agents.used.as_deref() != named {
+            self.document(session)?.set_agents(named)?;
+        }
+        self.journal.state.agents = found.map(<[String]>::to_vec);
+        Ok(())
+    }
+
+    /// Remembers which agents were found when skills were first placed.
+    pub(super) fn remember_agents(&mut self, found: Option<&[String]>) {
+        if let Some(found) = found {
+            self.journal.state.agents = Some(found.to_vec());
+        }
     }
 
     /// Says in `skillpkg.toml` what is asked for.
@@ -192,6 +225,13 @@ fn tell_left(plan: &Plan, attendant: &mut dyn Attendant) {
     for path in &plan.left {
         let path = escape(&path.to_string_lossy());
         attendant.warn(&format!("`{path}` is not ours any more and is left alone"));
+    }
+}
+
+fn tell_kept(plan: &Plan, attendant: &mut dyn Attendant) {
+    for (path, files) in &plan.kept {
+        let (path, files) = (escape(&path.to_string_lossy()), files.join(", "));
+        attendant.warn(&format!("`{path}` was edited and is kept so: {files}"));
     }
 }
 

@@ -11,16 +11,19 @@ use skillpkg_schema::diagnostic::escape;
 
 use super::attend::Attendant;
 use super::folder::Merging;
-use super::folders::Folders;
+use super::folders::{Folders, Staged};
 use super::kept::KeptCopy;
 use crate::Error;
 use crate::merge::MergedCopy;
 use crate::project::{LOCK_FILE, PROJECT_FILE, ProjectDirectory};
-use crate::state::{Journal, ProjectState, State, TextChange};
+use crate::state::{Journal, Placement, ProjectState, State, TextChange};
 
-/// What became of the edits of copies that something else took the place of.
+/// What was done otherwise than it was planned, and what became of the edits of copies that something
+/// else took the place of.
 #[derive(Debug, Default)]
 pub(super) struct Committed {
+    /// Places of copies where a link was to be.
+    copied: Vec<PathBuf>,
     /// Copies into which edits were merged.
     pub(super) merged: Vec<MergedCopy>,
     /// Copies that were edited while the change was prepared: where they stood, and where they lie.
@@ -28,8 +31,12 @@ pub(super) struct Committed {
 }
 
 impl Committed {
-    /// Tells of copies that were kept without anybody having asked for it.
-    pub(super) fn tell_kept(&self, attendant: &mut dyn Attendant) {
+    /// Tells what nobody asked for: copies in the place of links, and copies that were kept.
+    pub(super) fn tell(&self, attendant: &mut dyn Attendant) {
+        for path in &self.copied {
+            let path = escape(&path.to_string_lossy());
+            attendant.warn(&format!("`{path}` is a copy: no link can be made there"));
+        }
         for (path, kept) in &self.kept {
             let (path, kept) = (escape(&path.to_string_lossy()), escape(&kept.to_string_lossy()));
             attendant.warn(&format!(
@@ -42,6 +49,8 @@ impl Committed {
 /// Makes the change, in the directories in which it was planned. Whoever calls holds the project's
 /// lock, and has synced the store.
 ///
+/// Where a link cannot be made, a copy is placed, and the journal and what is remembered say so.
+///
 /// A copy that is taken out is looked at once more when nobody finds it at its place any longer: one
 /// that holds edits is moved beneath `edits`, and never removed, unless its edits are discarded.
 pub(super) fn commit(
@@ -50,13 +59,13 @@ pub(super) fn commit(
     mut folders: Folders<'_>,
     mut journal: Journal,
 ) -> Result<Committed, Error> {
-    let staged = stage(&mut folders, directory, &mut journal).and_then(|merging| {
+    let staged = stage(&mut folders, directory, &mut journal).and_then(|staged| {
         end_here()?;
         state.begin(directory.root(), &journal)?;
-        Ok(merging)
+        Ok(staged)
     });
-    let merging = match staged {
-        Ok(merging) => merging,
+    let (merging, copied) = match staged {
+        Ok(staged) => staged,
         Err(error) => {
             if !is_end(&error) {
                 folders.give_up();
@@ -77,7 +86,7 @@ pub(super) fn commit(
             let _ = folders.clear();
             killed_here()?;
             state.end(directory.root())?;
-            Ok(committed(&journal, &merging, kept))
+            Ok(Committed { copied, ..committed(&journal, &merging, kept) })
         }
         Err(error) if is_end(&error) => Err(error),
         Err(error) => {
@@ -147,13 +156,25 @@ fn stage(
     folders: &mut Folders<'_>,
     directory: &ProjectDirectory,
     journal: &mut Journal,
-) -> Result<Vec<Merging>, Error> {
-    let mut merging = Vec::new();
-    for step in &mut journal.steps {
+) -> Result<(Vec<Merging>, Vec<PathBuf>), Error> {
+    let Journal { steps, state, .. } = journal;
+    let (mut merging, mut copied) = (Vec::new(), Vec::new());
+    for step in steps {
         end_here()?;
-        if let Some(staged) = folders.stage(step)? {
-            step.merged = Some(staged.merged);
-            merging.push(staged);
+        match folders.stage(step)? {
+            Staged::AsPlanned => {}
+            Staged::CopyInstead => {
+                if let Some(after) = &mut step.after {
+                    after.placement = Placement::Copy;
+                }
+                let placed = state.placed.iter_mut().filter(|placed| placed.path == step.path);
+                placed.for_each(|placed| placed.placement = Placement::Copy);
+                copied.push(step.path.clone());
+            }
+            Staged::Merged(staged) => {
+                step.merged = Some(staged.merged);
+                merging.push(*staged);
+            }
         }
     }
     for (name, change) in texts(journal) {
@@ -161,7 +182,7 @@ fn stage(
         // keep the order of renames, everything before it is on disk too.
         directory.stage(name, &change.after, name == LOCK_FILE)?;
     }
-    Ok(merging)
+    Ok((merging, copied))
 }
 
 fn make(

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use skillpkg_schema::QualifiedName;
+use skillpkg_schema::diagnostic::escape;
 
 use super::session::Session;
 use crate::Error;
-use crate::agents::Agents;
+use crate::agents::{AgentDirectory, Agents, ChosenBy, Surroundings};
 use crate::real_path;
 use crate::state::Placement;
 
@@ -18,14 +19,83 @@ pub(super) type Places = Vec<(PathBuf, Vec<String>)>;
 #[derive(Debug)]
 pub(super) struct Directories<'a> {
     session: &'a Session<'a>,
-    /// Those that were named for this command.
-    named: Option<Places>,
+    agents: Option<Agents>,
     /// Those that the project names.
     of_project: Option<Places>,
     /// Those for a skill that is placed nowhere yet.
-    otherwise: Places,
+    otherwise: Option<Choice>,
     /// Those beside the others, by skill.
     beside: BTreeMap<QualifiedName, Places>,
+}
+
+/// The agents that skills are placed for where a command names none, and where.
+#[derive(Debug)]
+pub(super) struct Choice {
+    pub(super) by: ChosenBy,
+    pub(super) ids: Vec<String>,
+    pub(super) places: Places,
+}
+
+impl Choice {
+    /// What the project says, else the user's configuration, else what is remembered, else what is
+    /// found now.
+    pub(super) fn of(session: &Session<'_>, agents: &Agents) -> Result<Self, Error> {
+        let used = session.files.project.agents.used.as_deref().unwrap_or_default();
+        if used.is_empty() {
+            Self::unless_project(session, agents)
+        } else {
+            Self::named(session, agents, ChosenBy::Project, used)
+        }
+    }
+
+    fn unless_project(session: &Session<'_>, agents: &Agents) -> Result<Self, Error> {
+        let configured = &session.settings.use_agents;
+        if !configured.is_empty() {
+            return Self::named(session, agents, ChosenBy::Configuration, configured);
+        }
+        Ok(match &session.remembered.agents {
+            Some(remembered) => {
+                Self::found(session, agents, remembered.clone(), ChosenBy::Remembered)
+            }
+            None => Self::anew(session, agents),
+        })
+    }
+
+    /// What is found now.
+    pub(super) fn anew(session: &Session<'_>, agents: &Agents) -> Self {
+        let ids = agents.detected(surroundings(session));
+        Self::found(session, agents, ids, ChosenBy::Found)
+    }
+
+    /// What somebody named.
+    pub(super) fn named(
+        session: &Session<'_>,
+        agents: &Agents,
+        by: ChosenBy,
+        ids: &[String],
+    ) -> Result<Self, Error> {
+        let places = absolute(session, agents.directories(ids, session.options.reach)?);
+        Ok(Self { by, ids: ids.to_vec(), places })
+    }
+
+    fn found(session: &Session<'_>, agents: &Agents, ids: Vec<String>, by: ChosenBy) -> Self {
+        let directories = agents.directories_found(&ids, session.options.reach);
+        Self { by, places: absolute(session, directories), ids }
+    }
+}
+
+/// Where signs of agents are looked for.
+pub(super) fn surroundings<'s>(session: &'s Session<'_>) -> Surroundings<'s> {
+    let (settings, reach) = (session.settings, session.options.reach);
+    Surroundings::of(settings, session.root(), reach, &session.remembered)
+}
+
+fn absolute(session: &Session<'_>, directories: Vec<AgentDirectory>) -> Places {
+    let base = session.base();
+    directories
+        .into_iter()
+        .map(|one| (real_path::native(base.path.join(one.path)), one.agents))
+        .collect()
 }
 
 impl<'a> Directories<'a> {
@@ -41,27 +111,19 @@ impl<'a> Directories<'a> {
             session.remembered.placed.iter().map(|placed| &placed.name).collect();
         let is_named = [named, configured, used].iter().any(|ids| !ids.is_empty());
         if !is_named && skills.into_iter().all(|name| standing.contains(name)) {
-            let (otherwise, beside) = (Vec::new(), BTreeMap::new());
-            return Ok(Self { session, named: None, of_project: None, otherwise, beside });
+            let beside = BTreeMap::new();
+            return Ok(Self { session, agents: None, of_project: None, otherwise: None, beside });
         }
         let agents = Agents::of(session.settings)?;
-        let (reach, base) = (session.options.reach, session.base());
-        let places = |ids: &[String]| -> Result<Places, Error> {
-            let directories = agents.directories(ids, reach)?;
-            Ok(directories
-                .into_iter()
-                .map(|one| (real_path::native(base.path.join(one.path)), one.agents))
-                .collect())
+        agents.directories(named, session.options.reach)?;
+        let of_project = if used.is_empty() {
+            None
+        } else {
+            Some(Choice::named(session, &agents, ChosenBy::Project, used)?.places)
         };
-        let some = |ids: &[String]| {
-            if ids.is_empty() { Ok(None) } else { places(ids).map(Some) }
-        };
-        let otherwise = match some(configured)? {
-            Some(places) => places,
-            None => places(&agents.detected(base.path, reach))?,
-        };
-        let (named, of_project) = (some(named)?, some(used)?);
-        Ok(Self { session, named, of_project, otherwise, beside: BTreeMap::new() })
+        let (otherwise, beside) = (Choice::unless_project(session, &agents)?, BTreeMap::new());
+        let (agents, otherwise) = (Some(agents), Some(otherwise));
+        Ok(Self { session, agents, of_project, otherwise, beside })
     }
 
     /// With these directories beside the others.
@@ -73,43 +135,103 @@ impl<'a> Directories<'a> {
     ///
     /// What was named for the command is added to where the skill is; else the project decides, else
     /// the skill stays where it is, else it goes where the agents are.
-    pub(super) fn of(&self, name: &QualifiedName) -> Places {
-        let mut places = self.chosen(name);
+    pub(super) fn of(&self, name: &QualifiedName) -> Result<Places, Error> {
+        let mut places = self.chosen(name)?;
         for (path, agents) in self.beside.get(name).into_iter().flatten() {
             if !places.iter().any(|(there, _)| there == path) {
                 places.push((path.clone(), agents.clone()));
             }
         }
-        places
+        Ok(places)
     }
 
-    fn chosen(&self, name: &QualifiedName) -> Places {
+    fn chosen(&self, name: &QualifiedName) -> Result<Places, Error> {
         let ledger = &self.session.remembered;
         let present: Places = ledger
             .placed_of(name)
             .filter_map(|one| Some((one.path.parent()?.to_owned(), one.agents.clone())))
             .collect();
-        match (&self.named, &self.of_project) {
-            (Some(named), _) => {
-                let mut places = named.clone();
-                for (path, agents) in present {
-                    if !places.iter().any(|(there, _)| *there == path) {
-                        places.push((path, agents));
-                    }
-                }
-                places
-            }
-            (None, Some(of_project)) => of_project.clone(),
-            (None, None) if !present.is_empty() => present,
-            (None, None) => self.otherwise.clone(),
+        let named = &self.session.options.agents;
+        if let Some(agents) = self.agents.as_ref().filter(|_| !named.is_empty()) {
+            return self.with_named(agents, present);
         }
+        Ok(match (&self.of_project, &self.otherwise) {
+            (Some(of_project), _) => of_project.clone(),
+            (None, _) if !present.is_empty() => present,
+            (None, Some(otherwise)) => otherwise.places.clone(),
+            (None, None) => present,
+        })
+    }
+
+    /// Where the skill is, and where the agents that were named find it too: one that reads a
+    /// directory in which it is needs no other, in which it would show again.
+    fn with_named(&self, agents: &Agents, present: Places) -> Result<Places, Error> {
+        let (reach, base) = (self.session.options.reach, self.session.base());
+        let mut places = present;
+        let mut others = Vec::new();
+        for id in &self.session.options.agents {
+            let reads: Vec<PathBuf> = agents
+                .get(id)?
+                .reads_of(reach)
+                .map(|path| real_path::native(base.path.join(path)))
+                .collect();
+            match places.iter_mut().find(|(path, _)| reads.contains(path)) {
+                Some((_, ids)) if ids.contains(id) => {}
+                Some((_, ids)) => ids.push(id.clone()),
+                None => others.push(id.clone()),
+            }
+        }
+        let mut added = absolute(self.session, agents.directories(&others, reach)?);
+        added.extend(places);
+        Ok(added)
+    }
+
+    /// The agents to remember: those that were found, where nobody named any and none are remembered.
+    pub(super) fn to_remember(&self) -> Option<&[String]> {
+        let found = self.otherwise.as_ref().filter(|choice| choice.by == ChosenBy::Found)?;
+        let is_used = self.of_project.is_none() && self.session.options.agents.is_empty();
+        is_used.then_some(found.ids.as_slice())
+    }
+
+    /// What to say of agents that came into use since, and that skills are not placed for.
+    pub(super) fn unserved(&self) -> Option<String> {
+        let choice = self.otherwise.as_ref().filter(|one| one.by == ChosenBy::Remembered)?;
+        let agents = self.agents.as_ref().filter(|_| self.to_place_by_choice())?;
+        let (reach, base) = (self.session.options.reach, self.session.base());
+        let is_served = |id: &str| {
+            agents.get(id).is_ok_and(|agent| {
+                let mut reads =
+                    agent.reads_of(reach).map(|path| real_path::native(base.path.join(path)));
+                reads.any(|read| choice.places.iter().any(|(path, _)| *path == read))
+            })
+        };
+        let found = agents.detected(surroundings(self.session));
+        let names: Vec<String> = found
+            .iter()
+            .filter(|id| !is_served(id))
+            .filter_map(|id| Some(escape(&agents.get(id).ok()?.name)))
+            .collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "skills are not placed for {}, in use since: `skillpkg agents` tells more, \
+                 `skillpkg agents reset` places them there too",
+                names.join(", ")
+            )
+        })
+    }
+
+    fn to_place_by_choice(&self) -> bool {
+        self.of_project.is_none() && self.session.options.agents.is_empty()
     }
 
     /// How a skill is placed where it is not placed yet.
     pub(super) fn placement(&self) -> Placement {
-        let asked =
-            self.session.options.copy || self.session.files.project.agents.copy.unwrap_or_default();
-        // A link to a directory is a privilege on Windows.
-        if asked || cfg!(windows) { Placement::Copy } else { Placement::Link }
+        placement(self.session)
     }
+}
+
+/// How a skill is placed where it is not placed yet. Where links cannot be made, a copy is.
+pub(super) fn placement(session: &Session<'_>) -> Placement {
+    let asked = session.options.copy || session.files.project.agents.copy.unwrap_or_default();
+    if asked { Placement::Copy } else { Placement::Link }
 }

@@ -14,6 +14,7 @@ use skillpkg_schema::{Blake3Digest, Manifest};
 use skillpkg_store::content::Store;
 
 use super::kept;
+use super::link::{self, Linked};
 use crate::merge::{Edits, Made, MergeError, Picture};
 use crate::project::io_error;
 use crate::{Error, Kind, real_path};
@@ -202,6 +203,23 @@ impl Base<'_> {
         }
     }
 
+    /// Removes an agent's directory of skills, and the one that holds it, as far as they are empty.
+    pub(super) fn remove_empty(&self, path: &Path) {
+        for directory in path.ancestors().take(2) {
+            let Ok(relative) = directory.strip_prefix(self.path) else { return };
+            if relative.as_os_str().is_empty() {
+                return;
+            }
+            let removed = match self.confined {
+                Some(base) => base.remove_dir(relative),
+                None => std::fs::remove_dir(directory),
+            };
+            if removed.is_err() {
+                return;
+            }
+        }
+    }
+
     fn open_handle(&self, path: &Path) -> io::Result<Dir> {
         let Some((base, relative)) = self.confined.zip(path.strip_prefix(self.path).ok()) else {
             return Dir::open_ambient_dir(path, ambient_authority());
@@ -298,11 +316,11 @@ impl Folder {
     }
 
     /// Makes a link to `target`, to be exchanged with what stands at `name`.
-    pub(super) fn stage_link(&mut self, name: &str, target: &Path) -> Result<(), Error> {
+    pub(super) fn stage_link(&mut self, name: &str, target: &Path) -> Result<Linked, Error> {
         let failed = |error: io::Error| io_error(&self.path.join(name), &error);
         let staging =
             open_staging(&self.directory, &self.staging_name, &mut self.staging).map_err(failed)?;
-        symlink(staging, target, name).map_err(failed)
+        link::make(staging, &self.path.join(&self.staging_name), target, name).map_err(failed)
     }
 
     /// Makes a copy of a snapshot, to be exchanged with what stands at `name`.
@@ -458,16 +476,6 @@ fn remove_staging(directory: &Dir, name: &str) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     if metadata.is_dir() { directory.remove_dir_all(name) } else { directory.remove_file(name) }
-}
-
-#[cfg(unix)]
-fn symlink(directory: &Dir, target: &Path, name: &str) -> io::Result<()> {
-    directory.symlink_contents(target, name)
-}
-
-#[cfg(windows)]
-fn symlink(directory: &Dir, target: &Path, name: &str) -> io::Result<()> {
-    directory.symlink_dir(target, name)
 }
 
 /// Renames without ever replacing what somebody put there in the meantime.

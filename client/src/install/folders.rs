@@ -9,12 +9,24 @@ use skillpkg_store::content::{Store, StoreError};
 use super::commit::killed_here;
 use super::folder::{Base, Folder, Found, Merging, aside_of, unmergeable};
 use super::kept::KeptCopy;
+use super::link::Linked;
 use super::prepare::stored;
 use crate::adopt::FoundTree;
 use crate::merge::{MergeError, Picture};
 use crate::project::io_error;
 use crate::state::{Foreign, Occupant, Placement, Step};
 use crate::{Error, Kind};
+
+/// How what a step places was made.
+#[derive(Debug)]
+pub(super) enum Staged {
+    /// As the step says.
+    AsPlanned,
+    /// A copy, since no link can be made there.
+    CopyInstead,
+    /// A copy into which edits were merged.
+    Merged(Box<Merging>),
+}
 
 /// The agents' directories of one change, each opened once and held until it is made.
 #[derive(Debug)]
@@ -88,26 +100,33 @@ impl<'a> Folders<'a> {
         })
     }
 
-    /// Makes what a step places, beside its place; answers with what it was merged of, where edits
-    /// were merged into it.
-    pub(super) fn stage(&mut self, step: &Step) -> Result<Option<Merging>, Error> {
+    /// Makes what a step places, beside its place.
+    pub(super) fn stage(&mut self, step: &Step) -> Result<Staged, Error> {
         let (parent, name) = split(&step.path)?;
         let store = self.store;
         let Some(after) = &step.after else {
-            return self.existing(parent)?.map_or(Ok(()), Folder::stage_nothing).map(|()| None);
+            self.existing(parent)?.map_or(Ok(()), Folder::stage_nothing)?;
+            return Ok(Staged::AsPlanned);
         };
-        if after.placement == Placement::Link {
-            let folder = self.created(parent)?;
-            return folder.stage_link(name, &store.tree_path(&after.address)).map(|()| None);
+        let is_link = after.placement == Placement::Link;
+        let tree = store.tree_path(&after.address);
+        if is_link && self.created(parent)?.stage_link(name, &tree)? == Linked::Yes {
+            return Ok(Staged::AsPlanned);
         }
         let stored = store.stored(&after.address)?;
         let now = stored.ok_or(StoreError::Absent(after.address))?.manifest;
         let folder = self.created(parent)?;
         folder.stage_copy(name, store, &now)?;
-        let Some(before) = step.before.as_ref().filter(|_| step.merges) else { return Ok(None) };
+        if is_link {
+            return Ok(Staged::CopyInstead);
+        }
+        let Some(before) = step.before.as_ref().filter(|_| step.merges) else {
+            return Ok(Staged::AsPlanned);
+        };
         let base = store.stored(&before.address)?;
         let base = base.ok_or_else(|| unmergeable(&step.path, &MergeError::NoBase))?.manifest;
-        folder.merge_staged(name, store, base, &now)
+        let merging = folder.merge_staged(name, store, base, &now)?;
+        Ok(merging.map_or(Staged::AsPlanned, |merging| Staged::Merged(Box::new(merging))))
     }
 
     /// The directory that stands at `path`; [`None`] where none does.

@@ -271,7 +271,7 @@ pub fn drift(
             name,
             directory_name: wanted.directory_name(),
             address: locked.address,
-            directories: &directories.of(name),
+            directories: &directories.of(name)?,
             placement: directories.placement(),
             change_placement: session.options.copy,
         };

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt as _};
@@ -81,7 +82,7 @@ pub(super) async fn make(
                 name: &one.manifest().name,
                 directory_name: job.goal.wanted.directory_name(),
                 address: one.address,
-                directories: &directories.of(&one.manifest().name),
+                directories: &directories.of(&one.manifest().name)?,
                 placement: directories.placement(),
                 change_placement: session.options.copy,
             })
@@ -107,6 +108,12 @@ pub(super) async fn make(
 
     let going = prepared.iter().map(|one| &one.manifest().name);
     let mut change = Change::of(session, going.chain(&goal.removed));
+    if jobs.iter().any(|job| job.goal.visible) {
+        change.remember_agents(directories.to_remember());
+        if let Some(unserved) = directories.unserved() {
+            attendant.tell(&unserved);
+        }
+    }
     for ((job, one), plan) in jobs.iter().zip(&prepared).zip(plans) {
         report.skills.push(change.put(session, job, one, plan, attendant)?);
     }
@@ -140,7 +147,7 @@ pub(super) async fn make(
     }
     if let Some(journal) = journal {
         let committed = commit(&session.state, &session.directory, folders, journal)?;
-        committed.tell_kept(attendant);
+        committed.tell(attendant);
         report.merged = committed.merged;
     }
     Ok(report)
@@ -190,7 +197,7 @@ pub(super) fn hide(
     }
     match change.into_journal(session) {
         Some(journal) => {
-            commit(&session.state, &session.directory, folders, journal)?.tell_kept(attendant);
+            commit(&session.state, &session.directory, folders, journal)?.tell(attendant);
             Ok(())
         }
         None => Ok(()),

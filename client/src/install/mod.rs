@@ -1,6 +1,7 @@
 //! Installing: resolve, fetch, verify, activate, place; all of it or nothing.
 
 mod add;
+mod agents;
 mod approval;
 mod attend;
 mod change;
@@ -12,6 +13,7 @@ mod goal;
 mod index;
 mod kept;
 mod ledger;
+mod link;
 mod list;
 mod make;
 mod options;
@@ -31,6 +33,7 @@ mod trust;
 mod update;
 
 pub use add::{ARCHIVE_ENDING, Request, install};
+pub use agents::{overview, reset_agents, use_agents};
 pub use attend::{Approval, Attendant, Moved, Progress};
 pub use goal::{Kept, Outcome, Report};
 pub use list::{Drift, Listed, Revoked, drift, found_in, list, settle};

@@ -6,7 +6,7 @@ use skillpkg_store::content::Store;
 use super::attend::Attendant;
 use super::commit::killed_here;
 use super::folder::{Base, Found};
-use super::folders::{Folders, split};
+use super::folders::{Folders, Staged, split};
 use super::kept::KeptCopy;
 use crate::project::{LOCK_FILE, PROJECT_FILE, ProjectDirectory};
 use crate::state::{Journal, ProjectState, State, Step, TextChange};
@@ -118,7 +118,9 @@ fn finish_step(folders: &mut Folders<'_>, step: &Step) -> Result<bool, Error> {
     };
     let rest = Step { before, merges: false, ..step.clone() };
     match folders.stage(&rest) {
-        Ok(_) => {}
+        Ok(Staged::AsPlanned | Staged::Merged(_)) => {}
+        // A copy is not what is remembered; the next `sync` places it so.
+        Ok(Staged::CopyInstead) => return Ok(false),
         // What the store lost since cannot be placed; the next `sync` fetches it.
         Err(error) if error.code == "not_found" || error.kind == Kind::Verification => {
             return Ok(false);

@@ -75,7 +75,7 @@ pub async fn activate(
 
 /// What the policies forbid of an installed skill, but for its age: of that a registry may have to be
 /// asked yet.
-fn forbidden(
+pub(super) fn forbidden(
     session: &Session<'_>,
     locked: &Locked,
     stored: &Stored,

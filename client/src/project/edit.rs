@@ -58,6 +58,35 @@ impl ProjectDocument {
         Ok(self.skills()?.remove(&name.to_string()).is_some())
     }
 
+    /// Names the agents that skills are placed for; [`None`] takes the names out.
+    pub fn set_agents(&mut self, used: Option<&[String]>) -> Result<(), Faults> {
+        if used.is_none() && self.document.get("agents").is_none() {
+            return Ok(());
+        }
+        let item = self.document.entry("agents").or_insert_with(|| Item::Table(Table::new()));
+        let Some(agents) = item.as_table_like_mut() else {
+            return Err(Diagnostic::error(
+                "project_invalid",
+                "`agents` must be a table: `[agents]`",
+            )
+            .in_file(PROJECT_FILE)
+            .into());
+        };
+        let Some(used) = used else {
+            agents.remove("use");
+            return Ok(());
+        };
+        let mut array: Value = used.iter().collect();
+        match agents.get_mut("use") {
+            Some(Item::Value(value)) => {
+                *array.decor_mut() = value.decor().clone();
+                *value = array;
+            }
+            _ => drop(agents.insert("use", Item::Value(array))),
+        }
+        Ok(())
+    }
+
     /// The text of the file, with the line ends that it had.
     pub fn to_text(&self) -> String {
         let text = self.document.to_string();
@@ -130,6 +159,28 @@ mod tests {
         assert!(document.remove(&"z".parse().unwrap()).unwrap());
         assert!(!document.remove(&"z".parse().unwrap()).unwrap());
         assert!(document.to_text().contains("# before a\na = "));
+    }
+
+    #[test]
+    fn agents_are_named_and_taken_out_and_comments_stay() {
+        let ids = |ids: &[&str]| -> Vec<String> { ids.iter().map(|id| (*id).to_owned()).collect() };
+        let text = "# ours\n[skills]\na = \"1\"\n\n# who reads them\n[agents]\nuse = [\"codex\"] # one\n\
+                    copy = true\n";
+        let mut document = ProjectDocument::parse(text).unwrap();
+        document.set_agents(Some(&ids(&["claude-code", "zed"]))).unwrap();
+        let expected = text.replace("[\"codex\"]", "[\"claude-code\", \"zed\"]");
+        assert_eq!(document.to_text(), expected);
+        document.set_agents(None).unwrap();
+        let (file, _) = ProjectFile::parse(&document.to_text()).unwrap();
+        assert_eq!((file.agents.used, file.agents.copy), (None, Some(true)));
+        assert!(document.to_text().contains("# who reads them\n[agents]\n"));
+
+        let mut document = ProjectDocument::parse("[skills]\na = \"1\"\n").unwrap();
+        document.set_agents(None).unwrap();
+        assert_eq!(document.to_text(), "[skills]\na = \"1\"\n");
+        document.set_agents(Some(&ids(&["codex"]))).unwrap();
+        assert_eq!(document.to_text(), "[skills]\na = \"1\"\n\n[agents]\nuse = [\"codex\"]\n");
+        assert!(ProjectDocument::parse("agents = 1\n").unwrap().set_agents(Some(&[])).is_err());
     }
 
     #[test]

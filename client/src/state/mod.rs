@@ -102,6 +102,11 @@ pub struct ProjectState {
     /// Skills that are installed and that agents are not to see: `sync` leaves them so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inactive: Vec<QualifiedName>,
+    /// The agents, by id, that were found on this machine when a skill was first placed: a directory
+    /// that somebody makes later brings no skill there. [`None`] where nothing was placed yet, or
+    /// whoever placed it named agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents: Option<Vec<String>>,
 }
 
 impl ProjectState {
@@ -143,12 +148,14 @@ struct ProjectFields {
     active: Vec<Active>,
     #[serde(default)]
     inactive: Vec<QualifiedName>,
+    #[serde(default)]
+    agents: Option<Vec<String>>,
 }
 
 impl From<ProjectFields> for ProjectRecord {
     fn from(fields: ProjectFields) -> Self {
-        let ProjectFields { root, placed, active, inactive } = fields;
-        Self { root, state: ProjectState { placed, active, inactive } }
+        let ProjectFields { root, placed, active, inactive, agents } = fields;
+        Self { root, state: ProjectState { placed, active, inactive, agents } }
     }
 }
 

@@ -67,6 +67,14 @@ fn the_help_of_each_command_is_what_it_was() {
 }
 
 #[test]
+fn the_help_of_what_hosts_and_their_users_run_is_what_it_was() {
+    let machine = Machine::new();
+    let shown = ["list", "agents", "agents use", "agents reset"]
+        .map(|command| format!("$ skillpkg {command} --help\n{}", help(&machine, command)));
+    insta::assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
 fn the_help_of_every_command_has_an_example_of_it() {
     let machine = Machine::new();
     let all = help(&machine, "");

@@ -5,6 +5,8 @@
 mod accounts;
 mod adopt;
 mod agent_skills;
+#[cfg(unix)]
+mod agents;
 mod apm;
 mod bound;
 mod bundle;
@@ -12,6 +14,8 @@ mod bundle;
 mod calls;
 mod clawhub;
 mod documents;
+#[cfg(target_os = "linux")]
+mod eligible;
 mod faces;
 mod files;
 mod findings;

@@ -347,3 +347,39 @@ fn nothing_is_served_where_nothing_is_installed_and_that_is_no_failure() {
     }
     assert!(lines.close() < Duration::from_secs(3));
 }
+
+#[test]
+fn a_skill_that_lacks_what_it_needs_is_not_offered_and_told() {
+    let context = TestContext::new();
+    let author = context.author("ada");
+    for (name, needs) in [("lacking", "env: [NOWHERE_KEY]"), ("ready", "config: [a.b]")] {
+        let source = context.path(name);
+        fs::create_dir_all(&source).unwrap();
+        let text = format!(
+            "---\nskill: {name}\nversion: 1.0.0\ndescription: Does it.\nmetadata:\n  openclaw: \
+             {{requires: {{{needs}}}}}\n---\n\nDo it.\n\n```tool\nid: go\ndescription: goes\n\
+             run: echo it\n```\n"
+        );
+        fs::write(source.join("SKILL.md"), text).unwrap();
+        author.run(&["publish", source.to_str().unwrap()]).succeeded();
+    }
+    let machine = context.machine("reader");
+    let mut install = machine.command(&["install", "lacking", "ready", "-y"]);
+    assert!(install.env("NOWHERE_KEY", "1").status().unwrap().success());
+    let mut lines = Lines::session(&machine, &[]);
+    let listed = lines.ask("tools/list", &json!({}));
+    let names: Vec<&str> = listed["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["ready-go"]);
+    assert!(lines.ask("prompts/list", &json!({}))["result"].to_string().contains("ready"));
+    assert!(!lines.ask("resources/list", &json!({})).to_string().contains("lacking"));
+    let told = machine.run(&["mcp"]).stderr;
+    assert!(
+        told.contains("`lacking` is not served: this needs the environment variable"),
+        "{told}"
+    );
+}
