@@ -8,13 +8,15 @@ mod output;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use clap::error::{ContextKind, ErrorKind};
 use output::Output;
 
 fn main() -> ExitCode {
     let command_line = match commands::CommandLine::try_parse() {
         Ok(command_line) => command_line,
         // Help and the version are data and go to stdout; clap tells which is which.
-        Err(message) => {
+        Err(mut message) => {
+            leave_out_vain_tips(&mut message);
             if message.use_stderr() && std::env::args_os().any(|argument| argument == "--json") {
                 output::fail_usage(&message);
             }
@@ -29,4 +31,13 @@ fn main() -> ExitCode {
         }
     };
     commands::run(command_line)
+}
+
+/// Takes out the tip to pass what looks like an option behind `--` as a value, where no value starts
+/// with a hyphen: names, versions and capabilities never do, words that are searched for may.
+fn leave_out_vain_tips(message: &mut clap::Error) {
+    let is_search = std::env::args_os().any(|argument| argument == "search");
+    if message.kind() == ErrorKind::UnknownArgument && !is_search {
+        message.remove(ContextKind::Suggested);
+    }
 }

@@ -1,8 +1,21 @@
 //! What is wrong with a text that somebody else may have written: each with its place, and no more
 //! of them than anybody reads.
 
-use skillpkg_schema::diagnostic::Severity;
+use skillpkg_schema::diagnostic::{Severity, escape};
 use skillpkg_schema::{Diagnostic, Faults};
+
+/// What is wrong with a text that is no TOML, safe to print, and what to do where that is known.
+pub(crate) fn of_toml(text: &str, error: &toml::de::Error) -> (String, Option<String>) {
+    let message = error.message().trim();
+    let key = error.span().and_then(|span| text.get(span)).map(str::trim);
+    match key.filter(|key| message == "duplicate key" && !key.is_empty()) {
+        Some(key) => (
+            format!("the key `{}` is there twice", escape(key)),
+            Some("keep one of the two".to_owned()),
+        ),
+        None => (escape(message), None),
+    }
+}
 
 /// Most faults that are told one by one.
 const MOST: usize = 100;
@@ -81,6 +94,23 @@ mod tests {
             let found = (placed.line.unwrap() as usize, placed.column.unwrap() as usize);
             prop_assert_eq!(found, (line, column));
         }
+    }
+
+    #[test]
+    fn a_key_that_is_there_twice_is_named() {
+        for (text, key) in [
+            ("[skills]\nwaitlist = \"1\"\nother = \"1\"\nwaitlist = \"2\"\n", "waitlist"),
+            ("[a]\n[b]\n[a]\n", "a"),
+            ("x = { y = 1, y = 2 }\n", "y"),
+        ] {
+            let error = toml::de::DeTable::parse(text).unwrap_err();
+            let (message, hint) = of_toml(text, &error);
+            assert_eq!(message, format!("the key `{key}` is there twice"), "{text}");
+            assert!(hint.is_some());
+        }
+        let text = "x = [1\n";
+        let error = toml::de::DeTable::parse(text).unwrap_err();
+        assert_eq!(of_toml(text, &error), (escape(error.message().trim()), None));
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod commands;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use clap::error::ContextKind;
 
 fn main() -> ExitCode {
     // Whatever it makes, in a directory that others may enter as well, is its owner's alone.
@@ -12,6 +13,10 @@ fn main() -> ExitCode {
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     match commands::Arguments::try_parse() {
         Ok(arguments) => commands::run(arguments),
-        Err(error) => commands::misunderstood(&error),
+        Err(mut error) => {
+            // That what looks like an option may be a value: none here starts with a hyphen.
+            error.remove(ContextKind::Suggested);
+            commands::misunderstood(&error)
+        }
     }
 }

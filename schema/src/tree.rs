@@ -1,6 +1,7 @@
 //! The files of one skill, wherever they lie: a directory, a snapshot, memory.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -9,6 +10,8 @@ use cap_fs_ext::{
 };
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, FileType, Metadata, OpenOptions};
+
+use crate::diagnostic::escape;
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +41,8 @@ pub trait Tree {
 
     /// The names in a directory, each with what it is, sorted by their bytes.
     ///
-    /// A name that is not UTF-8 is an error of kind [`io::ErrorKind::InvalidData`] that shows it.
+    /// A name that is not UTF-8 is an error of kind [`io::ErrorKind::InvalidData`] around
+    /// [`NameNotUtf8`].
     fn list(&self, directory: &str) -> io::Result<Vec<(String, Entry)>>;
 
     /// Opens a regular file for reading; a link at or on the way to it is an error.
@@ -55,6 +59,42 @@ pub trait Tree {
         }
         Ok(bytes)
     }
+}
+
+/// A name in a directory that is not UTF-8, and that no path of a skill can hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the name `{shown}` is not UTF-8")]
+pub struct NameNotUtf8 {
+    /// The name, safe to print: each byte that is none of a character as `\\xff`.
+    pub shown: String,
+}
+
+impl NameNotUtf8 {
+    /// The name over which a directory could not be listed, if it was one.
+    pub fn of(error: &io::Error) -> Option<&Self> {
+        error.get_ref()?.downcast_ref()
+    }
+
+    /// The path of what is called so in `directory`, as it is shown.
+    pub fn within(&self, directory: &str) -> String {
+        if directory.is_empty() {
+            self.shown.clone()
+        } else {
+            format!("{}/{}", escape(directory), self.shown)
+        }
+    }
+}
+
+/// A name as it is shown, whatever bytes it holds.
+fn shown(name: &[u8]) -> String {
+    let mut shown = String::new();
+    for chunk in name.utf8_chunks() {
+        shown.push_str(&escape(chunk.valid()));
+        for byte in chunk.invalid() {
+            let _ = write!(shown, "\\x{byte:02x}");
+        }
+    }
+    shown
 }
 
 /// A skill's directory on disk, read beneath its handle.
@@ -147,8 +187,8 @@ impl Tree for DirectoryTree {
         for found in self.directory(directory)?.entries()? {
             let found = found?;
             let name = found.file_name().into_string().map_err(|name| {
-                let shown = crate::diagnostic::escape(&name.to_string_lossy());
-                io::Error::new(io::ErrorKind::InvalidData, format!("`{shown}` is not UTF-8"))
+                let name = NameNotUtf8 { shown: shown(name.as_encoded_bytes()) };
+                io::Error::new(io::ErrorKind::InvalidData, name)
             })?;
             names.push((name, entry_of(&found.metadata()?)));
         }
@@ -227,6 +267,19 @@ impl Tree for MemoryTree {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_name_that_is_not_utf_8_is_shown_byte_for_byte() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let name = std::ffi::OsStr::from_bytes(b"f\xff\x1b\xc3.txt");
+        std::fs::create_dir(directory.path().join("d")).unwrap();
+        std::fs::write(directory.path().join("d").join(name), "x").unwrap();
+        let error = DirectoryTree::open(directory.path()).unwrap().list("d").unwrap_err();
+        let name = NameNotUtf8::of(&error).unwrap();
+        assert_eq!(name.within("d"), "d/f\\xff\\u{1b}\\xc3.txt");
+    }
 
     #[cfg(unix)]
     #[test]

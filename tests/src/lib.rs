@@ -108,9 +108,11 @@ impl TestContext {
         author.run(&["publish", source, "--name", name, "--version", version]).succeeded();
     }
 
-    /// Publishes an advisory that forbids a skill, and waits until `reader` is told.
-    pub fn forbid(&self, reader: &Machine, name: &str, summary: &str) {
-        let tell = ["advisory", "add", name, "--effect", "forbid", "--summary", summary];
+    /// Publishes an advisory that forbids a skill, or the versions that a requirement behind its
+    /// name means, and waits until `reader` is told.
+    pub fn forbid(&self, reader: &Machine, reference: &str, summary: &str) {
+        let name = reference.split('@').next().unwrap_or_default();
+        let tell = ["advisory", "add", reference, "--effect", "forbid", "--summary", summary];
         self.registry.command(&tell);
         // The registry that serves learns within a second of what a command did beside it.
         let is_told = || reader.json(&["show", name]).to_string().contains(summary);

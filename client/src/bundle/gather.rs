@@ -97,7 +97,9 @@ fn pick(
         Wanted::Locked(locked) => locked_entry(document, locked)?,
         Wanted::Named(reference) => {
             let requirement = reference.requirement.clone().unwrap_or(Requirement::Latest);
-            pick_passing(document, &requirement, |_| false)?.entry
+            pick_passing(document, &requirement, |_| false)
+                .map_err(|error| error.advising("skillpkg bundle"))?
+                .entry
         }
     };
     check_keys(document, entry)?;

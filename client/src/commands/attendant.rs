@@ -11,20 +11,13 @@ use crate::output::Output;
 #[derive(Debug)]
 pub(crate) struct Terminal {
     output: Output,
-    /// What to do where nobody can be asked.
-    otherwise: &'static str,
     bar: Option<ProgressBar>,
 }
 
 impl Terminal {
-    /// One whose question has this advice where nobody can be asked.
-    pub(crate) fn new(output: Output, otherwise: &'static str) -> Self {
-        Self { output, otherwise, bar: None }
-    }
-
     /// One for a command that approves with `-y`.
     pub(crate) fn approving(output: Output) -> Self {
-        Self::new(output, "read what would run, then approve it with `-y`")
+        Self { output, bar: None }
     }
 
     /// Says something without tearing the bar.
@@ -84,7 +77,12 @@ impl Attendant for Terminal {
             ),
         };
         let refused = format!("{subject} not approved, and nobody can be asked here");
-        self.output.confirm(&format!("Let agents see {what}{run}?"), &refused, self.otherwise)
+        let otherwise = if asked.iter().any(|one| one.widens) {
+            "read what it adds, then approve it with `--accept-permissions`"
+        } else {
+            "read what would run, then approve it with `-y`"
+        };
+        self.output.confirm(&format!("Let agents see {what}{run}?"), &refused, otherwise)
     }
 
     fn changes(&mut self, moved: &Moved) {

@@ -2,7 +2,7 @@
 
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::escape;
-use skillpkg_schema::{QualifiedName, Version};
+use skillpkg_schema::{QualifiedName, Requirement, Version};
 
 /// Reads `[scope/]name@version`: a whole version, since a requirement could mean several.
 pub(crate) fn read(reference: &str) -> Result<(QualifiedName, Version), Error> {
@@ -12,13 +12,19 @@ pub(crate) fn read(reference: &str) -> Result<(QualifiedName, Version), Error> {
         return Err(refused("invalid_reference", message)
             .with_hint(format!("name it in full: `{}@1.2.0`", escape(reference))));
     };
-    let name = name.parse().map_err(|error: skillpkg_schema::name::NameError| {
+    let name: QualifiedName = name.parse().map_err(|error: skillpkg_schema::name::NameError| {
         refused("invalid_name", error.to_string())
     })?;
     let version = version.parse().map_err(|error: skillpkg_schema::version::VersionError| {
-        refused("invalid_version", error.to_string()).with_hint(
-            "name one version in full, `MAJOR.MINOR.PATCH`; `skillpkg show` tells which there are",
-        )
+        let message = if version.parse::<Requirement>().is_ok() {
+            format!("`{}` may mean several versions, and one is to be named", escape(version))
+        } else {
+            error.to_string()
+        };
+        refused("invalid_version", message).with_hint(format!(
+            "a whole version is `MAJOR.MINOR.PATCH`, such as `1.2.0`; `skillpkg show {name}` tells \
+             which there are"
+        ))
     })?;
     Ok((name, version))
 }
@@ -36,6 +42,11 @@ mod tests {
         );
         for text in ["waitlist", "waitlist@1.2", "waitlist@latest", "Wait@1.2.0", "@1.2.0", "w@"] {
             assert_eq!(read(text).unwrap_err().kind.exit_code(), 2, "{text}");
+        }
+        for text in ["greet@0.2", "greet@latest", "greet@^1.2.0"] {
+            let error = read(text).unwrap_err();
+            assert!(error.message.contains("may mean several versions"), "{error}");
+            assert!(error.hint.unwrap().contains("`skillpkg show greet`"));
         }
     }
 }

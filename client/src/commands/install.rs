@@ -1,13 +1,12 @@
 //! `skillpkg install`.
 
 use skillpkg::Error;
-use skillpkg::install::{Options, Request, install};
+use skillpkg::install::{Options, Outcome, Request, install};
 
 use crate::commands::attendant::Terminal;
 use crate::commands::bundle::BundleArguments;
 use crate::commands::{PlacingArguments, installed};
 use crate::context::Context;
-use skillpkg_schema::QualifiedName;
 
 /// Install skills: resolve, fetch, verify, activate and place them.
 #[derive(Debug, clap::Args)]
@@ -41,18 +40,14 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     let options = Options { approve: yes, accept_signer, ..placing.options() };
     let request = Request { references, placed_as, hidden: no_activate };
     let mut terminal = Terminal::approving(context.output);
-    let named: Vec<String> = request.references.clone();
+    let named = request.references.clone();
     let report = install(&settings, &options, &request, &mut terminal).await?;
-    let made = report.skills.iter().any(|one| one.changed);
-    installed::tell(&report, context.output).map_err(|error| {
-        let done = if made { "; what was asked for is installed" } else { "" };
-        Error { message: format!("{}{done}", error.message), ..error }
-    })?;
-    let is_name = |text: &&String| text.parse::<QualifiedName>().is_ok();
-    if let Some(name) = named.iter().find(is_name).filter(|_| !made) {
+    installed::tell(&report, context.output)?;
+    let is_named = |one: &&Outcome| named.contains(&one.locked.name.to_string());
+    for one in report.skills.iter().filter(is_named).filter(|one| !one.changed) {
+        let (name, version) = (&one.locked.name, &one.locked.version);
         context.output.talk(&format!(
-            "what is installed stays at its version; `skillpkg update {name}` takes a newer one, where \
-             there is one"
+            "`{name}` stays at {version}; `skillpkg update {name}` takes a newer one, where there is one"
         ));
     }
     Ok(0)

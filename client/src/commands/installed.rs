@@ -67,8 +67,21 @@ pub(crate) fn tell_activated(report: &Report, output: Output) -> Result<(), Erro
     tell_as("activated", report, output)
 }
 
+/// What was done is done, also where nobody hears of it.
+fn all_the_same(report: &Report, error: Error) -> Error {
+    if report.has_changes() {
+        let message = format!("{}; what was asked for is done all the same", error.message);
+        return Error { message, ..error };
+    }
+    error
+}
+
 /// Tells what was done, in this word.
 pub(crate) fn tell_as(done: &str, report: &Report, output: Output) -> Result<(), Error> {
+    told_as(done, report, output).map_err(|error| all_the_same(report, error))
+}
+
+fn told_as(done: &str, report: &Report, output: Output) -> Result<(), Error> {
     let (changed, unchanged): (Vec<&Outcome>, Vec<&Outcome>) =
         report.skills.iter().partition(|skill| skill.changed);
     if output.json {
@@ -119,6 +132,10 @@ fn line(done: &str, skill: &Outcome) -> String {
 
 /// Tells what `update` did.
 pub(crate) fn tell_update(report: &Report, merges: bool, output: Output) -> Result<(), Error> {
+    told_update(report, merges, output).map_err(|error| all_the_same(report, error))
+}
+
+fn told_update(report: &Report, merges: bool, output: Output) -> Result<(), Error> {
     #[derive(Serialize)]
     struct Shape<'a> {
         updated: Vec<Installed<'a>>,

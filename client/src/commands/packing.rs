@@ -63,20 +63,9 @@ pub(crate) fn options(arguments: &PackingArguments) -> Result<PackOptions, Error
     })
 }
 
-/// Checks a skill and chooses its files, telling what is worth telling.
+/// Checks a skill and chooses its files, telling what is worth telling, each with the skill's
+/// directory.
 pub(crate) fn plan(
-    context: &Context,
-    directory: &Path,
-    options: &PackOptions,
-) -> Result<Packing, Error> {
-    let packing = Packing::plan(directory, options).map_err(|faults| within(directory, faults))?;
-    context.output.warn_all(packing.warnings());
-    detail(context, &packing);
-    Ok(packing)
-}
-
-/// As [`plan`], of one among several: each warning names the skill's directory too.
-pub(crate) fn plan_among(
     context: &Context,
     directory: &Path,
     options: &PackOptions,
@@ -85,14 +74,10 @@ pub(crate) fn plan_among(
     for warning in packing.warnings() {
         context.output.warn(&placed(directory, warning.clone()).to_string());
     }
-    detail(context, &packing);
-    Ok(packing)
-}
-
-fn detail(context: &Context, packing: &Packing) {
     for file in &packing.manifest().files {
         context.output.detail(&format!("  {} ({})", file.path, counted(file.size, "byte")));
     }
+    Ok(packing)
 }
 
 /// A diagnostic of a skill's file, with the skill's directory before it.

@@ -42,6 +42,44 @@ struct Signer {
     reason: Option<String>,
 }
 
+/// A version, with the ids of the advisories that are about it.
+#[derive(Debug, Serialize)]
+struct ShownVersion<'a> {
+    #[serde(flatten)]
+    entry: &'a VersionEntry,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    forbidden_by: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warned_of_by: Vec<&'a str>,
+}
+
+impl<'a> ShownVersion<'a> {
+    fn of(document: &'a Document, entry: &'a VersionEntry) -> Self {
+        let about = |effect: Effect| {
+            let covers = document.advisories.iter().filter(|one| one.covers(&entry.version));
+            covers.filter(|one| one.effect == effect).map(|one| one.id.as_str()).collect()
+        };
+        let (forbidden_by, warned_of_by) = (about(Effect::Forbid), about(Effect::Warn));
+        Self { entry, forbidden_by, warned_of_by }
+    }
+
+    fn line(&self) -> String {
+        let Self { entry, forbidden_by, warned_of_by } = self;
+        let mut line = format!("{}  {}", entry.version, escape(&entry.published));
+        for (what, ids) in
+            [("forbidden by advisory", forbidden_by), ("warned of by advisory", warned_of_by)]
+        {
+            if !ids.is_empty() {
+                let _ = write!(line, "  {what} {}", escape(&ids.join(", ")));
+            }
+        }
+        if let Some(yank) = &entry.yanked {
+            let _ = write!(line, "  yanked: {}", escape(&yank.reason));
+        }
+        line
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct Shown<'a> {
     registry: &'a str,
@@ -55,7 +93,7 @@ struct Shown<'a> {
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     advisories: &'a [Advisory],
     signers: Vec<Signer>,
-    versions: &'a [VersionEntry],
+    versions: Vec<ShownVersion<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     deleted: &'a [DeletedVersion],
     /// How much is worth an eye of each kind, as the registry says.
@@ -118,7 +156,11 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         yanked: entry.yanked.as_ref().map(|yank| yank.reason.as_str()),
         advisories: &standing.advisories,
         signers,
-        versions: &document.versions,
+        versions: document
+            .versions
+            .iter()
+            .map(|entry| ShownVersion::of(&document, entry))
+            .collect(),
         deleted: &document.deleted,
         finding_counts: entry.findings.as_deref(),
         inspection,
@@ -200,16 +242,8 @@ fn text(shown: &Shown<'_>) -> String {
         }
     }
     text.push_str("\n\nVersions");
-    for entry in shown.versions.iter().rev() {
-        let yanked =
-            entry.yanked.as_ref().map(|yank| format!("  yanked: {}", escape(&yank.reason)));
-        let _ = write!(
-            text,
-            "\n  {}  {}{}",
-            entry.version,
-            escape(&entry.published),
-            yanked.unwrap_or_default()
-        );
+    for version in shown.versions.iter().rev() {
+        let _ = write!(text, "\n  {}", version.line());
     }
     for entry in shown.deleted.iter().rev() {
         let reason = escape(&entry.reason);

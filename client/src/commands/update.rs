@@ -66,10 +66,8 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         merge_edits: merge,
         ..Options::new(reach(global))
     };
-    let otherwise = "read what it adds, then approve it with `--accept-permissions`";
-    let mut terminal = Terminal::new(context.output, otherwise);
-    let settings = &context.settings;
-    let report = update(settings, &options, &names, &mut terminal).await?;
+    let mut terminal = Terminal::approving(context.output);
+    let report = update(&context.settings, &options, &names, &mut terminal).await?;
     installed::tell_update(&report, merge, context.output)?;
     let is_whole = |copy: &MergedCopy| copy.conflicts.is_empty() && copy.missed.is_empty();
     let is_done = report.kept.is_empty() && report.merged.iter().all(is_whole);

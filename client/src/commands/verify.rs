@@ -18,7 +18,7 @@ use crate::context::Context;
 #[command(after_help = "Example: skillpkg verify --all
 
 Exits with 3 where a snapshot or an archive is not what was signed, else with 5 where a policy \
-forbids a skill, and with 6 where only copies in agents' directories were changed. Those are left as \
+forbids a skill or nobody vouches for the log of a bundle, and with 6 where only copies in agents' directories were changed. Those are left as \
 they are.")]
 pub(crate) struct Arguments {
     /// Installed skills, archives or bundles; the skills of the project where absent
@@ -115,7 +115,13 @@ fn tell(context: &Context, report: &Report) -> Result<(), Error> {
         output.talk("hint: `skillpkg verify --repair` mends what is in the store");
     }
     let placed = || report.problems.iter().filter(|problem| problem.directory.is_some());
-    if report.problems.iter().any(|problem| problem.kind == ProblemKind::Proof) {
+    // Whoever refuses a bundle's log says what to do about it.
+    let lacks_proof = |problem: &Problem| {
+        problem.kind == ProblemKind::Proof
+            && problem.code.is_none()
+            && problem.name.parse::<QualifiedName>().is_ok()
+    };
+    if report.problems.iter().any(lacks_proof) {
         output.talk(
             "hint: `skillpkg sync` fetches missing proofs where the registry can be asked; \
              `skillpkg update NAME` takes a version that it has",

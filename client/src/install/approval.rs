@@ -29,13 +29,12 @@ pub(super) fn ask(
     attendant: &mut dyn Attendant,
 ) -> Result<(), Error> {
     let mut questions = Vec::new();
-    let mut widens = false;
     for (job, one) in jobs.iter().zip(prepared) {
         let Some(checked) = &one.checked else { continue };
         if session.state.is_approved(&one.address)? {
             continue;
         }
-        let (adds, changes) = match added(session, signers, job, one, checked)? {
+        let (adds, changes, may_do_more) = match added(session, signers, job, one, checked)? {
             Some(added) if added.told.is_empty() => {
                 let changes = changes(session, &added.approved, &one.address);
                 let Manifest { name, version, .. } = one.manifest().clone();
@@ -45,29 +44,23 @@ pub(super) fn ask(
                 continue;
             }
             Some(added) => {
-                widens |= added.widens;
-                (Some(added.told), changes(session, &added.approved, &one.address))
+                let changes = changes(session, &added.approved, &one.address);
+                (Some(added.told), changes, added.widens)
             }
-            None => {
-                widens |= is_incomparable(session, job);
-                (None, Vec::new())
-            }
+            None => (None, Vec::new(), is_incomparable(session, job)),
         };
+        let widens = is_update && may_do_more;
         let (name, version) = (one.manifest().name.clone(), one.manifest().version.clone());
         let runs_anything = checked.runs_anything();
         let runs = describe(checked);
-        questions.push(Approval { name, version, runs, runs_anything, adds, changes });
+        questions.push(Approval { name, version, runs, runs_anything, adds, changes, widens });
     }
     if questions.is_empty() {
         return Ok(());
     }
     let options = session.options;
-    let is_given = if is_update {
-        options.accept_permissions || (options.approve && !widens)
-    } else {
-        options.approve
-    };
-    if is_given {
+    let widens = questions.iter().any(|one| one.widens);
+    if (is_update && options.accept_permissions) || (options.approve && !widens) {
         attendant.approved(&questions);
         return Ok(());
     }

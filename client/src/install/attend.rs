@@ -29,6 +29,10 @@ pub struct Approval {
     pub adds: Option<Vec<String>>,
     /// What changes from that version, what matters first; empty where there is none. Safe to print.
     pub changes: Vec<String>,
+    /// Whether it is an update that may do what the version before might not, which
+    /// [`accept_permissions`](super::Options::accept_permissions) approves in advance and nothing
+    /// less.
+    pub widens: bool,
 }
 
 /// What an update changes of a skill of which nothing has to be approved.

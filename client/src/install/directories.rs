@@ -7,6 +7,7 @@ use skillpkg_schema::QualifiedName;
 use skillpkg_schema::diagnostic::escape;
 
 use super::session::Session;
+use super::unknown_agent;
 use crate::Error;
 use crate::agents::{AgentDirectory, Agents, ChosenBy, Surroundings};
 use crate::real_path;
@@ -74,8 +75,10 @@ impl Choice {
         by: ChosenBy,
         ids: &[String],
     ) -> Result<Self, Error> {
-        let places = absolute(session, agents.directories(ids, session.options.reach)?);
-        Ok(Self { by, ids: ids.to_vec(), places })
+        let directories = agents
+            .directories(ids, session.options.reach)
+            .map_err(|error| unknown_agent::in_its_file(session, agents, by, ids, error))?;
+        Ok(Self { by, ids: ids.to_vec(), places: absolute(session, directories) })
     }
 
     fn found(session: &Session<'_>, agents: &Agents, ids: Vec<String>, by: ChosenBy) -> Self {

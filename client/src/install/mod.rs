@@ -30,6 +30,7 @@ mod standing;
 mod sync;
 mod take_over;
 mod trust;
+mod unknown_agent;
 mod update;
 
 pub use add::{ARCHIVE_ENDING, Request, install};

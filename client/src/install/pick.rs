@@ -75,6 +75,8 @@ pub enum PickError {
         version: Version,
         /// The advisory.
         advisory: Box<Advisory>,
+        /// The newest that is picked where nothing is asked for, if there is one.
+        free: Option<Version>,
     },
 }
 
@@ -87,38 +89,69 @@ pub(super) fn told_deleted(name: &QualifiedName, version: &Version, reason: &str
     format!("`{name}@{version}` was deleted from the registry, which says: {}", escape(reason))
 }
 
-impl From<PickError> for Error {
-    fn from(error: PickError) -> Self {
-        let hint = match &error {
-            PickError::Empty(_) => None,
-            PickError::None { name, nearest: Some(version), .. } => {
-                Some(format!("`skillpkg install {name}@{version}`"))
+impl PickError {
+    /// This failure, with the advice to try `command`, which takes a reference, with another one.
+    pub(crate) fn advising(self, command: &str) -> Error {
+        let hint = match &self {
+            Self::Empty(_) => None,
+            Self::None { name, nearest: Some(version), .. } => {
+                Some(format!("`{command} {name}@{version}`"))
             }
-            PickError::Deleted { name, .. } | PickError::None { name, nearest: None, .. } => {
+            Self::Deleted { name, .. } | Self::None { name, nearest: None, .. } => {
                 Some(format!("`skillpkg show {name}` tells the versions that there are"))
             }
-            PickError::PreReleases { name, newest } => {
-                Some(format!("`skillpkg install {name}@{newest}` takes it"))
+            Self::PreReleases { name, newest } => {
+                Some(format!("`{command} {name}@{newest}` takes it"))
             }
-            PickError::Yanked { name, version, .. } => {
-                Some(format!("`skillpkg install {name}@={version}` takes it all the same"))
+            Self::Yanked { name, version, .. } => {
+                Some(format!("`{command} {name}@={version}` takes it all the same"))
             }
-            PickError::Forbidden { name, .. } => Some(format!(
-                "`skillpkg show {name}` tells the versions that no advisory forbids, and of a \
-                     bundle `skillpkg inspect FILE` those that it holds"
-            )),
+            Self::Forbidden { name, free, .. } => {
+                Some(instead_of_forbidden(name, free.as_ref(), command))
+            }
         };
-        let (kind, code) = match &error {
-            PickError::Deleted { .. } => (Kind::Failed, "version_deleted"),
-            PickError::Forbidden { .. } => (Kind::Refused, "advisory_forbids"),
+        let (kind, code) = match &self {
+            Self::Deleted { .. } => (Kind::Failed, "version_deleted"),
+            Self::Forbidden { .. } => (Kind::Refused, "advisory_forbids"),
             _ => (Kind::Failed, "version_not_found"),
         };
-        let error = Self::new(kind, code, error.to_string());
+        let error = Error::new(kind, code, self.to_string());
         match hint {
             Some(hint) => error.with_hint(hint),
             None => error,
         }
     }
+}
+
+impl From<PickError> for Error {
+    fn from(error: PickError) -> Self {
+        error.advising("skillpkg install")
+    }
+}
+
+/// What to do where an advisory forbids a version and `free` is the newest that may be used.
+pub(super) fn instead_of_forbidden(
+    name: &QualifiedName,
+    free: Option<&Version>,
+    command: &str,
+) -> String {
+    match free {
+        Some(version) => {
+            format!("`{command} {name}@{version}` takes the newest that no advisory forbids")
+        }
+        None => format!(
+            "nothing of `{name}` is left to take instead until a version is published that no \
+             advisory forbids; `skillpkg show {name}` tells what they say"
+        ),
+    }
+}
+
+/// The newest version that is picked where nothing is asked for.
+pub(super) fn newest_free(document: &Document) -> Option<&Version> {
+    let versions = document.versions.iter();
+    let free = versions.filter(|entry| entry.yanked.is_none() && !entry.version.is_prerelease());
+    let free = free.filter(|entry| forbidding(document, &entry.version).is_none());
+    free.map(|entry| &entry.version).max()
 }
 
 /// The newest version that will do.
@@ -161,6 +194,7 @@ pub(crate) fn pick_passing<'d>(
             requirement: requirement.clone(),
             version: entry.version.clone(),
             advisory: Box::new(advisory.clone()),
+            free: newest_free(document).cloned(),
         });
     }
     let names = |entry: &VersionEntry| requirement.names_exactly(&entry.version);
@@ -270,7 +304,7 @@ fn nearest(document: &Document, requirement: &Requirement) -> Option<Version> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use skillpkg_schema::wire::Yank;
+    use skillpkg_schema::wire::{Effect, Yank};
     use skillpkg_schema::{Blake3Digest, Sha256Digest};
 
     fn document(versions: &[(&str, bool)]) -> Document {
@@ -378,6 +412,29 @@ mod tests {
         document.versions.clear();
         let error = pick(&document, &"latest".parse().unwrap()).unwrap_err();
         assert!(matches!(error, PickError::Deleted { .. }), "{error}");
+    }
+
+    #[test]
+    fn where_an_advisory_forbids_only_what_is_left_is_offered_instead() {
+        let mut document = document(&[("1.2.0", false), ("1.3.0", false), ("2.0.0", true)]);
+        let forbid = |versions: &str| Advisory {
+            id: "A-1".to_owned(),
+            versions: versions.to_owned(),
+            effect: Effect::Forbid,
+            summary: "it sends keys away".to_owned(),
+            published: "2026-01-01T00:00:00Z".to_owned(),
+            log_index: None,
+        };
+        for (versions, wanted, offered) in [
+            ("=1.3.0", "1.3", "`skillpkg bundle waitlist@1.2.0` takes the newest"),
+            ("*", "latest", "nothing of `waitlist` is left"),
+            ("1", "1", "nothing of `waitlist` is left"),
+        ] {
+            document.advisories = vec![forbid(versions)];
+            let error = pick(&document, &wanted.parse().unwrap()).unwrap_err();
+            let hint = error.advising("skillpkg bundle").hint.unwrap();
+            assert!(hint.starts_with(offered), "{versions}: {hint}");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use url::Url;
 use super::attend::Attendant;
 use super::goal::{Goal, GoalSkill};
 use super::index::{Index, check_registry};
-use super::pick::{Picked, pick_passing, told_deleted};
+use super::pick::{Picked, instead_of_forbidden, newest_free, pick_passing, told_deleted};
 use super::prepare::{Expected, Held, stored};
 use super::proven::{Logs, is_other, not_as_verified};
 use super::session::Session;
@@ -336,12 +336,14 @@ fn from_index(
         Picked { entry: locked_entry(document, keep)?, passed_over: Vec::new() }
     } else {
         let is_young = |entry: &VersionEntry| policy.is_young(entry, now);
-        let picked = pick_passing(document, &skill.wanted.requirement, is_young)?;
+        let picked = pick_passing(document, &skill.wanted.requirement, is_young)
+            .map_err(|error| error.advising(&installing(registry)))?;
         check_unchanged(session, registry, name, picked.entry)?;
         picked
     };
     if let Some(advisory) = forbidding(document, &entry.version) {
-        return Err(forbidden(name, &entry.version, advisory));
+        let instead = instead_of_forbidden(name, newest_free(document), &installing(registry));
+        return Err(forbidden(name, &entry.version, advisory).with_hint(instead));
     }
     check_keys(document, entry)?;
     let standing = Standing::in_document(document, &entry.version);
@@ -391,6 +393,28 @@ fn from_index(
         goal: skill.clone(),
     };
     Ok((job, entry.clone()))
+}
+
+/// The command that takes a version from a registry, or from the bundle in its place.
+fn installing(registry: &Registry) -> String {
+    match registry.shelf() {
+        Some(shelf) => format!("skillpkg install --bundle {}", shelf.shown()),
+        None => "skillpkg install".to_owned(),
+    }
+}
+
+/// What to do where what a lockfile names is not there any more.
+fn instead_of_lost(document: &Document) -> String {
+    let name = &document.name;
+    match newest_free(document) {
+        Some(version) => {
+            format!("`skillpkg install {name}@{version}` takes the newest that is there")
+        }
+        None => format!(
+            "no other version of it is there to take; `skillpkg remove {name}` takes it out of the \
+             project"
+        ),
+    }
 }
 
 /// A document with the versions alone that can be had: all of a registry's, and of a bundle's those
@@ -456,14 +480,13 @@ pub(crate) fn locked_entry<'d>(
     let Locked { name, version, address, archive, .. } = keep;
     if let Some(deleted) = document.deleted_version(version) {
         let message = told_deleted(name, version, &deleted.reason);
-        return Err(Error::new(Kind::Failed, "version_deleted", message).with_hint(format!(
-            "nobody can fetch it any more; `skillpkg update {name}` takes one that is there"
-        )));
+        return Err(Error::new(Kind::Failed, "version_deleted", message)
+            .with_hint(format!("nobody can fetch it any more; {}", instead_of_lost(document))));
     }
     let Some(entry) = document.version(version) else {
         let message = format!("the registry has no `{name}@{version}`, which the lockfile names");
         return Err(Error::new(Kind::Failed, "version_not_found", message)
-            .with_hint(format!("`skillpkg update {name}` takes one that it has")));
+            .with_hint(instead_of_lost(document)));
     };
     for (what, locked, found) in
         [("address", address, &entry.address), ("archive", archive, &entry.archive)]

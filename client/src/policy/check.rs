@@ -347,8 +347,8 @@ fn release_age(least: &Placed<Age>, skill: &Skill<'_>, now: Timestamp) -> Option
              enough at {when}"
         ))
         .with_hint(format!(
-            "wait until then; where an earlier version is old enough, `skillpkg install \
-             {name}@latest` takes it"
+            "wait until then, or take an earlier version that is old enough: `skillpkg show {name}` \
+             tells when each was published"
         )),
         None => violation(format!(
             "when {shown} was published is not known here, and `minimum-release-age` is `{age}`"

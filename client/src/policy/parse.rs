@@ -19,7 +19,7 @@ use super::place::{Place, Placed};
 use super::rule::Rule;
 use super::sources::Whose;
 use crate::settings::registry_url;
-use crate::text_faults::TextFaults;
+use crate::text_faults::{TextFaults, of_toml};
 
 /// The scope of names without one.
 const NO_SCOPE: &str = "_";
@@ -61,8 +61,9 @@ pub(super) fn policy_of_project(text: &str, file: &str) -> Result<Option<PolicyF
 
 fn table<'t>(text: &'t str, file: &str) -> Result<DeTable<'t>, Faults> {
     DeTable::parse(text).map(Spanned::into_inner).map_err(|error| {
-        let message = format!("this is not TOML: {}", escape(error.message().trim()));
-        let fault = Diagnostic::error("policy_invalid", message);
+        let (reason, hint) = of_toml(text, &error);
+        let fault = Diagnostic::error("policy_invalid", format!("this is not TOML: {reason}"));
+        let fault = Diagnostic { hint, ..fault };
         let start = error.span().map_or(0, |span| span.start);
         TextFaults::new(text, file).placed(fault, start).into()
     })

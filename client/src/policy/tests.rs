@@ -188,7 +188,8 @@ fn a_release_is_young_until_its_time_has_come_and_one_of_no_known_time_stays_so(
         error.to_string(),
         "0.toml:3: `waitlist@1.2.0` was published at 2026-06-10T11:00:00Z; with \
          `minimum-release-age` of `3d` it is old enough at 2026-06-13T11:00:00Z\n  hint: wait until \
-         then; where an earlier version is old enough, `skillpkg install waitlist@latest` takes it"
+         then, or take an earlier version that is old enough: `skillpkg show waitlist` tells when each \
+         was published"
     );
     sample.published = None;
     assert_eq!(refuse(&sample.told(&policy)).unwrap_err().code, "policy_release_age");

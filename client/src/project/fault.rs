@@ -8,7 +8,7 @@ use skillpkg_schema::{Diagnostic, Faults};
 use toml::de::{DeTable, DeValue};
 
 use super::conflict::first_mark;
-use crate::text_faults::TextFaults;
+use crate::text_faults::{TextFaults, of_toml};
 
 /// One of the two files while it is read: its text, its name, and what is wrong with it.
 pub(super) struct Reading<'a> {
@@ -44,8 +44,9 @@ impl<'a> Reading<'a> {
                 .into());
         }
         DeTable::parse(self.text).map(toml::Spanned::into_inner).map_err(|error| {
-            let mut fault = Diagnostic::error(self.code, escape(error.message().trim()));
-            fault.hint = restoring.map(str::to_owned);
+            let (message, hint) = of_toml(self.text, &error);
+            let mut fault = Diagnostic::error(self.code, message);
+            fault.hint = restoring.map(str::to_owned).or(hint);
             self.placed(fault, error.span().unwrap_or(0..0)).into()
         })
     }

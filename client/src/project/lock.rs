@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use skillpkg_schema::address::Algorithm;
+use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{ContentAddress, Faults, QualifiedName};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -192,7 +193,11 @@ fn check_version(reading: &mut Reading<'_>, table: &DeTable<'_>) {
 
 fn read_entry(reading: &mut Reading<'_>, span: Span, fields: &DeTable<'_>) -> Option<Locked> {
     let Some(name) = fields.get("name") else {
-        reading.fault(span, "an entry has no `name`");
+        let said = fields.get("version").and_then(|value| value.get_ref().as_str());
+        let of = said.map_or_else(String::new, |said| format!(", of version `{}`,", escape(said)));
+        let message = format!("the entry that starts here{of} has no `name`");
+        let hint = format!("an entry is believed only as a whole; {RESTORING}");
+        reading.fault_with_hint(span, message, hint);
         return None;
     };
     let name: QualifiedName = reading.parsed("name", name)?;

@@ -31,6 +31,14 @@ pub(super) enum RegistryError {
     /// No connection, or one that broke.
     #[error("cannot reach the registry at `{url}`{}: {}", through(proxy.as_deref()), escape(cause))]
     Unreachable { url: String, proxy: Option<String>, cause: String },
+    /// A connection that ended while a file was sent over it.
+    #[error(
+        "the connection to the registry at `{url}`{} ended while {size} bytes were sent, without an \
+         answer: {}",
+        through(proxy.as_deref()),
+        escape(cause)
+    )]
+    BrokenOff { url: String, proxy: Option<String>, size: u64, cause: String },
     /// No answer in time.
     #[error(
         "the registry at `{url}` did not answer{} within {} seconds",
@@ -134,7 +142,7 @@ impl RegistryError {
             Self::Setup { .. } => "registry_setup_failed",
             Self::NotAsked { .. } => "offline",
             Self::Token { .. } => "token_invalid",
-            Self::Unreachable { .. } => "registry_unreachable",
+            Self::Unreachable { .. } | Self::BrokenOff { .. } => "registry_unreachable",
             Self::Silent { .. } | Self::Slow { .. } => "registry_timeout",
             Self::Redirect { .. } => "registry_redirects",
             Self::NotRegistry { .. } => "not_a_registry",
@@ -170,6 +178,11 @@ impl RegistryError {
                     .to_owned(),
             ),
             Self::Unreachable { .. } => Some("is it running, and is this its URL?".to_owned()),
+            Self::BrokenOff { .. } => Some(
+                "it, or what stands before it, may not take this much: try again, and where it \
+                 stays so, ask the registry's operator"
+                    .to_owned(),
+            ),
             Self::Silent { .. } | Self::Slow { .. } => {
                 Some("try again; where it stays so, tell the registry's operator".to_owned())
             }

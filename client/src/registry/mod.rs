@@ -244,10 +244,12 @@ impl Registry {
             }
             // A server that refuses the token closes the connection in the middle of a long
             // upload, before its answer is read: asking who we are tells the two apart.
-            Err(error @ RegistryError::Unreachable { .. }) => match self.who_am_i().await {
-                Err(refused) if refused.kind == Kind::Refused => Err(refused),
-                _ => Err(error.into()),
-            },
+            Err(error @ (RegistryError::Unreachable { .. } | RegistryError::BrokenOff { .. })) => {
+                match self.who_am_i().await {
+                    Err(refused) if refused.kind == Kind::Refused => Err(refused),
+                    _ => Err(error.into()),
+                }
+            }
             Err(error) => Err(error.into()),
         }
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
@@ -23,6 +24,11 @@ const MAX_PROBLEM_BYTES: u64 = 1024 * 1024;
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_millis(400)];
 /// The longest that a server's `Retry-After` is obeyed without asking.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// How long the file of an upload that broke off is held back when it is sent again.
+///
+/// A server that refuses an upload unread and closes the connection breaks it off before its answer
+/// is read. Where nothing is sent, nothing stands in the way of the answer.
+const HELD_BACK: Duration = Duration::from_millis(1_500);
 
 /// What is sent.
 #[derive(Debug, Clone)]
@@ -180,10 +186,11 @@ impl Transport {
     /// Sends a request, again where it may be and the failure can pass; answers with a success.
     async fn ask(&self, ask: Ask) -> Result<Response, RegistryError> {
         let mut pauses = PAUSES.into_iter();
+        let mut held_back = Duration::ZERO;
         loop {
             let again = if ask.repeatable { pauses.next() } else { None };
-            let request = self.request(&ask).await?;
-            let wait = self.patience_for(&ask.payload);
+            let request = self.request(&ask, held_back).await?;
+            let wait = self.patience_for(&ask.payload) + held_back;
             let sent =
                 tokio::time::timeout(wait, request.send()).await.map_err(|_| self.silent(wait))?;
             match (sent, again) {
@@ -198,16 +205,24 @@ impl Transport {
                 }
                 (Ok(response), _) => return self.success(response).await,
                 (Err(error), Some(pause)) if error.is_connect() || error.is_request() => {
+                    if !error.is_connect() {
+                        held_back = HELD_BACK;
+                    }
                     // A name that does not resolve or a certificate that is not trusted is no
                     // passing failure, but costs half a second at most.
                     tokio::time::sleep(pause).await;
                 }
-                (Err(error), _) => return Err(self.unreachable(&error)),
+                (Err(error), _) => return Err(self.not_sent(&error, &ask.payload)),
             }
         }
     }
 
-    async fn request(&self, ask: &Ask) -> Result<RequestBuilder, RegistryError> {
+    /// The request; the file that it carries follows after so long.
+    async fn request(
+        &self,
+        ask: &Ask,
+        held_back: Duration,
+    ) -> Result<RequestBuilder, RegistryError> {
         let client = self.client.as_ref();
         let client = client.ok_or_else(|| RegistryError::NotAsked { url: self.shown() })?;
         let mut request = client.request(ask.method.clone(), ask.url.clone());
@@ -228,6 +243,11 @@ impl Transport {
                     RegistryError::File { file: path.clone(), reason: error.to_string() }
                 })?;
                 let pieces = tokio_util::io::ReaderStream::with_capacity(file, 64 * 1024);
+                let pieces = async move {
+                    tokio::time::sleep(held_back).await;
+                    pieces
+                };
+                let pieces = pieces.flatten_stream();
                 request.header(CONTENT_LENGTH, *size).body(reqwest::Body::wrap_stream(pieces))
             }
         })
@@ -306,6 +326,17 @@ impl Transport {
                 window_end = Instant::now() + self.patience.window;
                 in_window = 0;
             }
+        }
+    }
+
+    /// Why a request was not answered.
+    fn not_sent(&self, error: &reqwest::Error, payload: &Payload) -> RegistryError {
+        match payload {
+            Payload::File(_, size) if !error.is_connect() && !error.is_timeout() => {
+                let (url, proxy) = (self.shown(), self.proxy.clone());
+                RegistryError::BrokenOff { url, proxy, size: *size, cause: cause(error) }
+            }
+            _ => self.unreachable(error),
         }
     }
 

@@ -8,9 +8,10 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::limits::MAX_UNPACKED_BYTES;
 use skillpkg_schema::path::SkillPath;
 use skillpkg_schema::tree::{DirectoryTree, Tree as _};
-use tempfile::TempPath;
+use tempfile::NamedTempFile;
 
 use super::{FailureKind, RunContext, RunFailure, ScriptSource};
+use crate::unfinished::{self, Readers};
 
 /// A script as a file that a program can be told to run.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub(super) enum ScriptFile {
     /// It lies in a tree.
     InPlace(PathBuf),
     /// It was written to a file of its own, which goes with this value.
-    Temporary(TempPath),
+    Temporary(NamedTempFile),
 }
 
 impl ScriptFile {
@@ -26,7 +27,7 @@ impl ScriptFile {
     pub(super) fn path(&self) -> &Path {
         match self {
             Self::InPlace(path) => path,
-            Self::Temporary(path) => path,
+            Self::Temporary(file) => file.path(),
         }
     }
 }
@@ -59,10 +60,10 @@ impl RunContext<'_> {
         if let ScriptSource::File { root, path, .. } = &self.script.reference.source {
             return Ok(ScriptFile::InPlace(root.join(path.as_str())));
         }
-        let write = || -> std::io::Result<TempPath> {
-            let mut file = tempfile::Builder::new().prefix("skillpkg-script-").tempfile()?;
+        let write = || -> std::io::Result<NamedTempFile> {
+            let mut file = unfinished::create(&std::env::temp_dir(), Readers::Owner)?;
             std::io::Write::write_all(&mut file, &bytes)?;
-            Ok(file.into_temp_path())
+            Ok(file)
         };
         write().map(ScriptFile::Temporary).map_err(|error| {
             self.invalid(&format!("its bytes cannot be written to a file: {error}"))

@@ -11,7 +11,7 @@ use url::Url;
 use super::AgentDirectories;
 use super::choice::{UrlOf, url_of};
 use crate::mcp::{Allowed, AllowedError};
-use crate::text_faults::TextFaults;
+use crate::text_faults::{TextFaults, of_toml};
 use crate::trust::LogKey;
 
 /// What a configuration file says.
@@ -19,6 +19,8 @@ use crate::trust::LogKey;
 pub struct Configuration {
     /// `registry`: a URL or a name of [`Configuration::registries`].
     pub registry: Option<String>,
+    /// Line and column of `registry`.
+    pub registry_place: Option<(u32, u32)>,
     /// `[registries.NAME]`.
     pub registries: BTreeMap<String, ConfiguredRegistry>,
     /// `[runners.RUNTIME]`.
@@ -75,8 +77,10 @@ pub fn parse(text: &str, file: &str) -> Result<(Configuration, Vec<Diagnostic>),
 
 /// The fault of a text that is no TOML.
 pub(super) fn syntax_fault(text: &str, file: &str, error: &toml::de::Error) -> Diagnostic {
-    let message = format!("this is not TOML: {}", escape(error.message()));
+    let (reason, hint) = of_toml(text, error);
+    let message = format!("this is not TOML: {reason}");
     let fault = Diagnostic::error("configuration_syntax", message).in_file(file);
+    let fault = Diagnostic { hint, ..fault };
     match error.span() {
         Some(span) => {
             let (line, column) = place(text, span.start);
@@ -108,6 +112,11 @@ impl Reader<'_> {
         self.know(root, "", &known);
         let mut configuration = Configuration {
             registry: root.get("registry").and_then(|value| self.text(value, "registry")),
+            registry_place: root.get("registry").and_then(|value| {
+                let placed = Diagnostic::error("configuration_value", "");
+                let placed = self.faults.placed(placed, value.span().start);
+                placed.line.zip(placed.column)
+            }),
             trust_on_first_use: root
                 .get("trust-on-first-use")
                 .and_then(|value| self.truth(value, "trust-on-first-use")),

@@ -90,6 +90,8 @@ pub struct Settings {
     /// The agents that skills are placed for where neither a flag nor the project names any, of the
     /// user's configuration.
     pub use_agents: Vec<String>,
+    /// The configuration file that was read, if there was one.
+    pub configuration: Option<PathBuf>,
     /// The directories of PATH, in order.
     pub path: Vec<PathBuf>,
     /// The environment that a skill's requirements are checked against and that its programs get.
@@ -166,6 +168,7 @@ impl Settings {
             allow: Vec::new(),
             agents: BTreeMap::new(),
             use_agents: Vec::new(),
+            configuration: None,
             path: Vec::new(),
             environment: BTreeMap::new(),
             policies: machine_files(),

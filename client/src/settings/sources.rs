@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use skillpkg_schema::Diagnostic;
+use url::Url;
 use zeroize::Zeroizing;
 
 use super::configuration::{self, Configuration, ConfiguredRunner};
@@ -31,6 +32,22 @@ pub struct Sources {
     pub user_home: Option<PathBuf>,
 }
 
+/// `registry` of a configuration file.
+struct Configured {
+    text: String,
+    file: String,
+    /// Line and column.
+    place: Option<(u32, u32)>,
+}
+
+impl Configured {
+    fn url(self, settings: &Settings) -> Result<Url, Error> {
+        let (line, column) = self.place.unzip();
+        let placed = |error: Error| Error { line, column, ..error.in_file(self.file) };
+        settings.named_registry(&self.text).map_err(placed)
+    }
+}
+
 impl Sources {
     /// Reads the user's configuration and the project's file, and puts flags over the environment
     /// over the project over the configuration. Answers with the warnings met.
@@ -45,12 +62,17 @@ impl Sources {
         if let Some((path, text)) = self.configuration_text()? {
             let (read, told) = configuration::parse(&text, &path.to_string_lossy())?;
             warnings = told;
-            registry.clone_from(&read.registry);
+            registry = read.registry.clone().map(|text| Configured {
+                text,
+                file: path.to_string_lossy().into_owned(),
+                place: read.registry_place,
+            });
             apply(&mut settings, read, path.parent().unwrap_or(Path::new("")));
+            settings.configuration = Some(path);
         }
         // One that is no registry is refused where it is chosen.
         settings.configured_registry =
-            registry.as_deref().and_then(|text| settings.named_registry(text).ok());
+            registry.as_ref().and_then(|registry| settings.named_registry(&registry.text).ok());
         settings.registry = self.registry(&settings, registry)?;
         settings.token = self.text("SKILLPKG_TOKEN")?.map(|token| token.trim().to_owned());
         settings.key = self.path("SKILLPKG_KEY");
@@ -69,7 +91,7 @@ impl Sources {
     fn registry(
         &self,
         settings: &Settings,
-        configured: Option<String>,
+        configured: Option<Configured>,
     ) -> Result<Option<RegistryChoice>, Error> {
         let by_user = |text: &str| {
             let url = settings.named_registry(text)?;
@@ -81,7 +103,7 @@ impl Sources {
         if let Some(text) = self.text("SKILLPKG_REGISTRY")? {
             return by_user(&text);
         }
-        let configured = configured.map(|text| settings.named_registry(&text)).transpose()?;
+        let configured = configured.map(|configured| configured.url(settings)).transpose()?;
         let file = settings.project.join(PROJECT_FILE);
         if let Some(text) = read_text(&file)?
             && let Some(url) = registry_of_project(&text, PROJECT_FILE)?
@@ -369,6 +391,16 @@ mod tests {
         let ca = machine.sources.working_directory.join("c.pem");
         assert_eq!(settings.connections[url].ca, Some(ca));
         assert_eq!(&settings.routes[&"a".parse().unwrap()], url);
+    }
+
+    #[test]
+    fn a_registry_that_is_none_is_told_with_its_place() {
+        let machine = Machine::new();
+        machine.write(".config/skillpkg/config.toml", "\n  registry = \"127.0.0.1:7770\"\n");
+        let error = machine.sources.settings().unwrap_err();
+        assert_eq!((error.code.as_str(), error.line), ("registry_unknown", Some(2)));
+        assert!(error.file.as_ref().unwrap().ends_with("config.toml"), "{error}");
+        assert!(error.hint.unwrap().contains("`http://127.0.0.1:7770`"));
     }
 
     #[test]

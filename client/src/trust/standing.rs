@@ -101,9 +101,8 @@ pub(crate) fn forbidden(name: &QualifiedName, version: &Version, advisory: &Advi
         shown(&advisory.summary)
     );
     Error::new(Kind::Refused, "advisory_forbids", message).with_hint(format!(
-        "`skillpkg show {name}` tells the versions that it is not about; `skillpkg update {name}` \
-         takes one. Without a network `skillpkg install --bundle FILE {name}@VERSION` takes one that \
-         a bundle holds"
+        "`skillpkg show {name}` marks what is forbidden; where a version is not, `skillpkg install \
+         {name}@VERSION` takes it, without a network with `--bundle FILE` from a bundle that holds it"
     ))
 }
 

@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use skillpkg_schema::diagnostic::escape;
-use skillpkg_schema::manifest::verify_derived;
 use skillpkg_store::archive::{ArchiveError, Bounds, Reader};
 use skillpkg_store::content::{Store, StoreError, Stored};
-use tempfile::TempDir;
 
 use super::{Problem, ProblemKind, Report, Subject, Verifier};
 use crate::project::{Source, io_hint};
+use crate::unfinished::{self, UnfinishedDirectory};
 use crate::{Error, Kind, regular_file};
 
 impl Verifier<'_> {
@@ -19,13 +18,9 @@ impl Verifier<'_> {
         let name = path.to_string_lossy().into_owned();
         let problem = |kind, path: &str| Problem::new(&name, kind, path);
         let (mut problems, mut notices) = (Vec::new(), Vec::new());
-        let read = unpack_and_derive(path)?;
-        match read {
+        match unpack(path)? {
             Ok(unpacked) => {
-                let Unpacked { subject, stored, derived, store, .. } = &unpacked;
-                if let Some(detail) = derived {
-                    problems.push(problem(ProblemKind::Digest, "").with_detail(detail));
-                }
+                let Unpacked { subject, stored, store, .. } = &unpacked;
                 let vouched = self.vouched(&self.keys()?, subject, &stored.envelope).await?;
                 notices.extend(vouched.notices);
                 problems
@@ -48,15 +43,14 @@ impl Verifier<'_> {
 struct Unpacked {
     subject: Subject,
     stored: Stored,
-    /// In what the manifest differs from the files.
-    derived: Option<String>,
     /// Where it is, as long as this is held.
     store: Store,
-    _directory: TempDir,
+    _directory: UnfinishedDirectory,
 }
 
-/// Unpacks into a store of its own, which goes at the end; where the archive is refused, why.
-fn unpack_and_derive(path: &Path) -> Result<Result<Unpacked, String>, Error> {
+/// Unpacks into a store of its own, which goes at the end, and derives the manifest from the files
+/// again; where the archive is refused, why.
+fn unpack(path: &Path) -> Result<Result<Unpacked, String>, Error> {
     let shown = || escape(&path.to_string_lossy());
     let failed = |error: std::io::Error| {
         let message = format!("`{}` cannot be read: {error}", shown());
@@ -70,20 +64,20 @@ fn unpack_and_derive(path: &Path) -> Result<Result<Unpacked, String>, Error> {
         Err(error) => return Ok(Err(error.to_string())),
     }
     let file = regular_file::open(path).map_err(failed)?;
-    let directory = tempfile::tempdir().map_err(failed)?;
+    let temporary = std::env::temp_dir();
+    let directory = unfinished::create_directory(&temporary).map_err(|error| {
+        let message = format!("`{}`: {error}", escape(&temporary.to_string_lossy()));
+        Error { hint: io_hint(&error), ..Error::new(Kind::Failed, "not_written", message) }
+    })?;
     let store = Store::open(directory.path())?;
     let lease = store.lease()?;
     let ingested = match store.ingest(&lease, &file, None) {
         Ok(ingested) => ingested,
         Err(StoreError::Archive(ArchiveError::Io(error))) => return Err(failed(error)),
         Err(StoreError::Archive(error)) => return Ok(Err(error.to_string())),
+        Err(StoreError::Mismatch(faults)) => return Ok(Err(faults.first().message.clone())),
         Err(error) => return Err(error.into()),
     };
-    store.materialise(&lease, &ingested.manifest)?;
-    let files = store.open_tree(&ingested.manifest)?;
-    let derived = verify_derived(&files, &ingested.manifest)
-        .err()
-        .map(|faults| faults.first().message.clone());
     drop(lease);
     let subject = Subject {
         name: ingested.manifest.name.clone(),
@@ -95,5 +89,5 @@ fn unpack_and_derive(path: &Path) -> Result<Result<Unpacked, String>, Error> {
         from_file: true,
     };
     let stored = Stored { manifest: ingested.manifest, envelope: ingested.envelope };
-    Ok(Ok(Unpacked { subject, stored, derived, store, _directory: directory }))
+    Ok(Ok(Unpacked { subject, stored, store, _directory: directory }))
 }

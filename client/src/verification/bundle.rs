@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Problem, ProblemKind, Report, Verifier};
+use super::{Problem, ProblemKind, REFUSALS, Report, Verifier};
 use crate::bundle::{Carried, Fault, Verified, verify};
 use crate::{Error, Kind};
 
@@ -29,7 +29,13 @@ impl Verifier<'_> {
                 code if code.starts_with("archive_") => ProblemKind::Digest,
                 _ => ProblemKind::Proof,
             };
-            Problem::new(&what, kind, "").with_detail(error.message)
+            let refused = REFUSALS.into_iter().find(|code| *code == error.code);
+            let code = refused.filter(|_| error.kind == Kind::Refused);
+            let told = match error.hint.filter(|_| code.is_some()) {
+                Some(hint) => format!("{}; {hint}", error.message),
+                None => error.message,
+            };
+            Problem { code, ..Problem::new(&what, kind, "").with_detail(told) }
         });
         let forbidden = forbidden.into_iter().map(|Fault { what, error }| {
             let problem = Problem::new(&what, ProblemKind::Policy, "").with_detail(error.message);

@@ -27,6 +27,18 @@ use crate::trust::{Rules, Trust};
 use crate::{Error, Kind, Settings};
 use keys::KeyRing;
 
+/// The codes of what nobody vouches for in a bundle, and an install from it is refused for too.
+const REFUSALS: [&str; 8] = [
+    "log_unknown",
+    "log_key_changed",
+    "log_missing",
+    "checkpoint_stale",
+    "checkpoint_future",
+    "bundle_apart",
+    "key_revoked_before",
+    "witness_quorum",
+];
+
 /// What can be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -104,7 +116,8 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// Which problem of its kind it is, stable and in `snake_case`, where that matters:
-    /// `signer_revoked`, `signer_unknown`, `signer_changed`, or that of a refusal by a policy.
+    /// `signer_revoked`, `signer_unknown`, `signer_changed`, that of a refusal by a policy, or of a
+    /// log that nobody vouches for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
     /// The rule of a policy that forbids it, and where that stands.
@@ -152,10 +165,13 @@ pub struct Report {
 
 impl Report {
     /// The sort of failure that the problems are: of verification where the store or an archive has
-    /// one, else a refusal where a policy forbids a skill, else drift of copies in agents'
-    /// directories.
+    /// one, else a refusal where a policy forbids a skill or nobody vouches for a bundle's log, else
+    /// drift of copies in agents' directories.
     pub fn kind(&self) -> Option<Kind> {
-        let is_forbidden = |problem: &Problem| problem.kind == ProblemKind::Policy;
+        let is_forbidden = |problem: &Problem| {
+            let is_refused = problem.code.is_some_and(|code| REFUSALS.contains(&code));
+            problem.kind == ProblemKind::Policy || is_refused
+        };
         if self.problems.iter().any(|one| one.directory.is_none() && !is_forbidden(one)) {
             return Some(Kind::Verification);
         }

@@ -134,3 +134,13 @@ fn no_file_is_lost_to_an_archive_that_is_written_in_its_place() {
         machine.ok(&[&other[..], &["--force"]].concat());
     }
 }
+
+#[test]
+fn what_is_told_of_a_skills_files_has_the_skills_directory() {
+    let machine = Machine::with_key();
+    let text = "---\nskill: g3\nversion: 1.0.0\ndescription: d\nincludes: d\n---\n\nRead it.\n";
+    machine.write("g3/SKILL.md", text);
+    machine.write("g3/d/a.pyc", "x");
+    let ran = machine.ok(&["pack", "g3", "-o", "a.zst"]);
+    assert!(ran.stderr.contains("warning: g3/d/a.pyc: "), "{}", ran.stderr);
+}

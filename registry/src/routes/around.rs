@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use futures_util::StreamExt as _;
 use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::limits::MAX_ARCHIVE_BYTES;
 
+use super::lingering::Lingering;
 use super::{faces, relayed};
 use crate::access::{self, Decision, Need, Row, Surface};
 use crate::auth::Caller;
@@ -25,10 +25,14 @@ use crate::state::Registry;
 use crate::web::{self, IsPage};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// How much of a stranger's body is still read.
-const DRAINED_BYTES: u64 = 1024 * 1024;
+/// How much of the body of a stranger's request is still read once it is answered.
+const STRANGERS_BYTES: u64 = 8 * 1024 * 1024;
 /// For how long.
-const DRAINED_FOR: Duration = Duration::from_secs(2);
+const STRANGERS_TIME: Duration = Duration::from_secs(5);
+/// How much of that of an account's.
+const ACCOUNTS_BYTES: u64 = MAX_ARCHIVE_BYTES;
+/// For how long.
+const ACCOUNTS_TIME: Duration = Duration::from_secs(20);
 
 /// Finds the row of the route, and who calls; lets nobody through to a route without a row.
 pub(super) async fn authorise(
@@ -47,14 +51,14 @@ pub(super) async fn authorise(
     };
     match admitted {
         Ok(caller) => {
+            if matches!(caller, Caller::Account(_)) {
+                request = Lingering::around(request, ACCOUNTS_BYTES, ACCOUNTS_TIME);
+            }
             request.extensions_mut().insert(caller);
             request.extensions_mut().insert(row.need);
             routed(place, next.run(request).await)
         }
-        Err(refusal) => {
-            drain(request.into_body(), DRAINED_BYTES, DRAINED_FOR).await;
-            routed(place, refusal.into_response())
-        }
+        Err(refusal) => routed(place, refusal.into_response()),
     }
 }
 
@@ -148,24 +152,6 @@ fn no_row(path: &str) -> Response {
     response
 }
 
-/// Reads a body that nobody wants, up to so many bytes and for so long.
-///
-/// A server that answers and closes while its peer still writes makes the peer see a broken
-/// connection in place of the answer.
-pub(super) async fn drain(body: Body, bytes: u64, time: Duration) {
-    let mut pieces = body.into_data_stream();
-    let mut drained = 0;
-    let read = async {
-        while let Some(Ok(piece)) = pieces.next().await {
-            drained += piece.len() as u64;
-            if drained > bytes {
-                break;
-            }
-        }
-    };
-    let _ = tokio::time::timeout(time, read).await;
-}
-
 /// Gives every answer its request id and the headers that browsers obey, turns what layers refuse
 /// into problem documents, and notes the request where that is asked for.
 ///
@@ -180,6 +166,7 @@ pub(super) async fn dress(
     let (method, uri) = (request.method().clone(), request.uri().clone());
     let face = Face::of_path(uri.path()).filter(|face| registry.options.faces.is_on(*face));
     let browses = web::browses(&method, uri.path(), request.headers());
+    let request = Lingering::around(request, STRANGERS_BYTES, STRANGERS_TIME);
     let mut response = as_problem(next.run(request).await);
     let routed = response.extensions().get::<Routed>();
     let row = routed.and_then(|Routed(place)| access::TABLE.get(*place));

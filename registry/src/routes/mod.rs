@@ -13,6 +13,7 @@ mod health;
 mod index;
 mod invitations;
 mod keys;
+mod lingering;
 mod log;
 mod manifests;
 mod members;

@@ -1,7 +1,6 @@
 //! Publishing a version.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::State;
@@ -9,20 +8,15 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use skillpkg_schema::limits::MAX_ARCHIVE_BYTES;
 use skillpkg_schema::signature::PublicKey;
 use skillpkg_schema::wire::{KEY_PROOF_HEADER, PUBLIC_KEY_HEADER, Problem, PublishAnswer};
 
-use super::around::drain;
 use super::extract::{Json, NamedVersion};
 use crate::accounts::proof;
 use crate::auth::Caller;
 use crate::problem::{Answer, Code, Refusal};
 use crate::skills::publish::{self, Offered, Request};
 use crate::state::Registry;
-
-/// How long the body of an account's refused publish is still read: the account is to learn why.
-const DRAINED_FOR: Duration = Duration::from_secs(20);
 
 /// Publishes the archive in the body; the version is visible when this answers.
 #[utoipa::path(
@@ -53,19 +47,8 @@ pub(super) async fn publish(
     asked: HeaderMap,
     body: Body,
 ) -> Answer<Response> {
-    let admitted = match offered_key(&asked) {
-        Ok(offered) => {
-            publish::admit(&registry, &caller, &name, offered.as_ref()).await.map(|()| offered)
-        }
-        Err(refusal) => Err(refusal),
-    };
-    let offered = match admitted {
-        Ok(offered) => offered,
-        Err(refusal) => {
-            drain(body, MAX_ARCHIVE_BYTES, DRAINED_FOR).await;
-            return Err(refusal);
-        }
-    };
+    let offered = offered_key(&asked)?;
+    publish::admit(&registry, &caller, &name, offered.as_ref()).await?;
     let Caller::Account(credential) = &caller else {
         return Err(Refusal::unauthorized("publishing needs a token"));
     };

@@ -177,10 +177,10 @@ pub async fn invite(
     account: &str,
     transfer: bool,
 ) -> Answer<()> {
-    let account = owners::candidate(write, account).await?;
+    let account = owners::candidate(write, name, account).await?;
     let role = owners::role(write, skill.scope, account.id).await?;
     if name.scope().is_some() && role.is_none() {
-        return Err(owners::no_such_owner(&account.name));
+        return Err(owners::no_such_owner(name, &account.name));
     }
     if transfer {
         may_transfer(write, actor, name, skill, &account).await?;

@@ -158,7 +158,8 @@ pub async fn remove(
     skill: Skill,
     account: &str,
 ) -> Answer<()> {
-    let account = candidate(write, account).await?;
+    let found = accounts::find(&mut **write, account).await?;
+    let account = found.ok_or_else(|| no_such_owner(name, account))?;
     let owns = is_owner(write, skill.id, account.id).await?;
     if invitations::withdraw(write, actor, name, skill, &account).await? && !owns {
         return Ok(());
@@ -171,7 +172,7 @@ pub async fn remove(
         return Err(Refusal::new(Code::OwnedThroughScope, detail));
     }
     if !owns {
-        return Err(no_such_owner(&account.name));
+        return Err(no_such_owner(name, &account.name));
     }
     // The write lock is held since the transaction began: of two that remove the last two owners,
     // the second sees what the first left.
@@ -189,15 +190,32 @@ pub async fn remove(
     Ok(())
 }
 
-pub(super) async fn candidate(write: &mut Write, account: &str) -> Answer<Account> {
-    accounts::find(&mut **write, account).await?.ok_or_else(|| no_such_owner(account))
+/// The account that is to be an owner of a skill. Of a bare name everybody can be one, so that there
+/// is nothing to hide in which accounts there are.
+pub(super) async fn candidate(
+    write: &mut Write,
+    name: &QualifiedName,
+    account: &str,
+) -> Answer<Account> {
+    accounts::find(&mut **write, account).await?.ok_or_else(|| {
+        if name.scope().is_some() {
+            return no_such_owner(name, account);
+        }
+        let detail = format!("there is no account `{}` at this registry", escape(account));
+        Refusal::new(Code::NoSuchAccount, detail)
+    })
 }
 
 /// One answer for no account, no member and no owner: it tells nobody which accounts there are.
-pub(super) fn no_such_owner(account: &str) -> Refusal {
-    let detail = format!(
-        "`{}` is not an account that can be or is an owner here; the owner of a scoped skill is a member of its scope",
-        escape(account)
-    );
+pub(super) fn no_such_owner(name: &QualifiedName, account: &str) -> Refusal {
+    let account = escape(account);
+    let detail = if name.scope().is_some() {
+        format!(
+            "`{account}` is not an account that can be or is an owner here; the owner of a scoped \
+             skill is a member of its scope"
+        )
+    } else {
+        format!("`{account}` is no owner of `{name}`, and not invited to be one")
+    };
     Refusal::new(Code::NoSuchAccount, detail)
 }

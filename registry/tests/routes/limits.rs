@@ -42,9 +42,31 @@ async fn a_body_without_a_length_is_cut_at_the_limit() {
     let endless = futures_util::stream::repeat(Ok::<Bytes, std::convert::Infallible>(piece));
     let request = registry.request(Method::PUT, "/v1/skills/_/w/1.0.0", Some(&ana.token));
     let answer = request.body(reqwest::Body::wrap_stream(endless)).send().await;
-    // The answer comes, or the connection ends while the body is still being sent.
-    if let Ok(answer) = answer {
-        problem(answer, 413, "too_large").await;
+    problem(answer.unwrap(), 413, "too_large").await;
+    registry.eventually_tidy().await;
+}
+
+#[tokio::test]
+async fn whoever_sends_all_of_a_body_before_it_reads_is_told_why_nobody_wanted_it() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    let ben = registry.author("ben").await;
+    registry.published(&ana, "waitlist", "1.0.0").await;
+    let mebibyte = 1024 * 1024;
+    for (path, token, length, status, code) in [
+        ("/v1/skills/_/w/1.0.0", ben.token.as_str(), 50 * mebibyte + 1, 413, "too_large"),
+        ("/v1/skills/_/waitlist/2.0.0", &ben.token, 40 * mebibyte, 403, "not_an_owner"),
+        ("/v1/skills/_/w/1.0.0", "skp_stranger", 6 * mebibyte, 401, "unauthorized"),
+        ("/v1/index", &ben.token, 6 * mebibyte, 413, "too_large"),
+        ("/elsewhere", &ben.token, 6 * mebibyte, 404, "not_found"),
+    ] {
+        let method = if path == "/v1/index" { "POST" } else { "PUT" };
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {token}\r\ncontent-length: {length}\r\n\r\n"
+        );
+        let answer = registry.raw(&head, &vec![7; length]).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {answer}");
+        assert!(answer.contains(&format!("\"code\":\"{code}\"")), "{path}: {answer}");
     }
     registry.eventually_tidy().await;
 }

@@ -69,7 +69,8 @@ async fn an_owner_publishes_invites_and_removes_and_the_last_one_stays() {
     problem(registry.publish(&ben, &packed).await, 403, "not_an_owner").await;
     problem(change(&registry, Method::DELETE, name, &ana, "ana").await, 409, "last_owner").await;
     let nobody = change(&registry, Method::PUT, name, &ana, "nobody").await;
-    problem(nobody, 409, "no_such_account").await;
+    let told = problem(nobody, 409, "no_such_account").await;
+    assert_eq!(told.detail, "there is no account `nobody` at this registry");
     for _ in 0..2 {
         let answer = change(&registry, Method::PUT, name, &ana, "ben").await;
         let now: Owners = read(answer, StatusCode::OK).await;

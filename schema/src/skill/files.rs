@@ -9,7 +9,7 @@ use super::report::{Place, Report};
 use crate::diagnostic::{Diagnostic, escape};
 use crate::limits::{MAX_FILES, MAX_PATH_DEPTH};
 use crate::path::SkillPath;
-use crate::tree::{Entry, Tree};
+use crate::tree::{Entry, NameNotUtf8, Tree};
 
 /// The files that `includes` names, without `SKILL.md`; whatever is no file is told.
 pub(super) fn included(
@@ -129,6 +129,7 @@ impl Walk<'_, '_> {
                 Some("put the file itself there: what a link points at is not part of the skill")
             }
             "include_missing" => Some("includes are relative to the skill's directory"),
+            "tree_too_deep" => Some("move what it holds higher up"),
             _ => None,
         };
         let diagnostic = Diagnostic::error(code, message);
@@ -155,8 +156,14 @@ impl Walk<'_, '_> {
         let names = match self.tree.list(path) {
             Ok(names) => names,
             Err(error) => {
-                let shown = if path.is_empty() { "." } else { path };
-                self.unreadable(shown, &error);
+                match NameNotUtf8::of(&error) {
+                    Some(name) => {
+                        let fault = format!("`{}` has a name that is not UTF-8", name.within(path));
+                        let fault = Diagnostic::error("file_name", fault);
+                        self.add(fault.in_file(name.within(path)).with_hint("rename it"));
+                    }
+                    None => self.unreadable(if path.is_empty() { "." } else { path }, &error),
+                }
                 return;
             }
         };
@@ -184,7 +191,11 @@ impl Walk<'_, '_> {
                         self.add(Diagnostic::error("too_many_files", message));
                     }
                 }
-                Err(error) => self.add(Diagnostic::error("file_name", error.to_string())),
+                Err(error) => {
+                    self.add(
+                        Diagnostic::error("file_name", error.to_string()).with_hint("rename it"),
+                    );
+                }
             },
         }
     }

@@ -10,7 +10,7 @@ use skillpkg_schema::limits::{MAX_FILES, MAX_PATH_DEPTH};
 use skillpkg_schema::manifest::Mode;
 use skillpkg_schema::path::check_path_set;
 use skillpkg_schema::skill::{Dialect, SkillFile};
-use skillpkg_schema::tree::{Entry, Tree};
+use skillpkg_schema::tree::{Entry, NameNotUtf8, Tree};
 use skillpkg_schema::{Diagnostic, Faults, SkillPath};
 
 use super::droppings::{is_dropping, is_never_packed};
@@ -155,7 +155,8 @@ impl Chooser<'_> {
             Ok(Some(other)) => self.diagnostics.push(not_a_file(path, other)),
             Ok(None) => self.diagnostics.push(
                 Diagnostic::error("include_missing", format!("`{}` is not there", escape(path)))
-                    .in_file(path),
+                    .in_file(path)
+                    .with_hint("put it there, or take it out of `includes`"),
             ),
             Err(error) => self.diagnostics.push(cannot_read(path, &error)),
         }
@@ -210,8 +211,14 @@ impl Chooser<'_> {
                             "`{}` is {MAX_PATH_DEPTH} directories deep, which is all that is packed",
                             escape(&path)
                         );
-                        self.diagnostics
-                            .push(Diagnostic::error("tree_too_deep", message).in_file(path));
+                        self.diagnostics.push(
+                            Diagnostic::error("tree_too_deep", message).in_file(path).with_hint(
+                                format!(
+                                    "move what it holds higher up, or leave it out with \
+                                     `{IGNORE_FILE}`"
+                                ),
+                            ),
+                        );
                     }
                     Entry::Directory => pending.push(path),
                     Entry::Link | Entry::Special => {
@@ -297,15 +304,24 @@ fn dropping_packed(path: &str) -> Diagnostic {
 
 pub(super) fn cannot_read(path: &str, error: &io::Error) -> Diagnostic {
     let message = format!("`{}` cannot be read: {}", escape(path), escape(&error.to_string()));
-    Diagnostic::error("file_unreadable", message).in_file(path)
+    let fault = Diagnostic::error("file_unreadable", message).in_file(path);
+    Diagnostic { hint: reading_hint(error), ..fault }
 }
 
 fn cannot_list(directory: &str, error: &io::Error) -> Diagnostic {
+    if let Some(name) = NameNotUtf8::of(error) {
+        let path = name.within(directory);
+        let message = format!("`{path}` cannot be packed: its name is not UTF-8");
+        return Diagnostic::error("file_name", message).in_file(path).with_hint("rename it");
+    }
     let shown = if directory.is_empty() { "." } else { directory };
-    let message = format!("`{}` cannot be packed: {}", escape(shown), escape(&error.to_string()));
-    let code =
-        if error.kind() == io::ErrorKind::InvalidData { "file_name" } else { "file_unreadable" };
-    Diagnostic::error(code, message).in_file(shown)
+    cannot_read(shown, error)
+}
+
+/// What to do about a file that cannot be read.
+fn reading_hint(error: &io::Error) -> Option<String> {
+    (error.kind() == io::ErrorKind::PermissionDenied)
+        .then(|| format!("make it readable for your user, or leave it out with `{IGNORE_FILE}`"))
 }
 
 #[cfg(test)]
@@ -441,13 +457,31 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_name_that_is_not_utf_8_is_told_with_its_path() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let notes = directory.path().join("notes");
+        std::fs::create_dir(&notes).unwrap();
+        std::fs::write(directory.path().join("SKILL.md"), "").unwrap();
+        std::fs::write(notes.join(std::ffi::OsStr::from_bytes(b"f\xff.txt")), "").unwrap();
+        let tree = skillpkg_schema::tree::DirectoryTree::open(directory.path()).unwrap();
+        let faults = chosen_files(&tree, &skill(Dialect::Agent, None)).unwrap_err();
+        let fault = faults.first();
+        assert_eq!(fault.message, "`notes/f\\xff.txt` cannot be packed: its name is not UTF-8");
+        assert_eq!((fault.code.as_str(), fault.hint.as_deref()), ("file_name", Some("rename it")));
+    }
+
     #[test]
     fn depth_and_number_are_bounded() {
         let skill = skill(Dialect::Agent, None);
         let deepest = format!("{}x", "d/".repeat(15));
         assert!(chosen(&tree(&[&deepest]), &skill).is_ok());
         let deeper = format!("{}x", "d/".repeat(16));
-        assert_eq!(code(chosen(&tree(&[&deeper]), &skill)), "tree_too_deep");
+        let faults = chosen(&tree(&[&deeper]), &skill).unwrap_err();
+        assert_eq!(faults.first().code, "tree_too_deep");
+        assert!(faults.first().hint.as_ref().unwrap().contains("higher up"));
         let many: Vec<String> = (0..=MAX_FILES).map(|number| format!("f{number}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(code(chosen(&tree(&many), &skill)), "too_many_files");

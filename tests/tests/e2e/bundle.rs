@@ -126,7 +126,9 @@ fn a_log_that_nothing_names_is_not_believed_for_standing_in_a_bundle() {
     let print = fingerprint(&here);
     assert!(refused.json().to_string().contains(&print));
     assert!(there.picture().is_empty());
-    assert_eq!(isolated(&there, &["verify", &file]).code, 3);
+    let verified = isolated(&there, &["verify", &file, "--json"]).ended_with(5);
+    assert_eq!(verified.json()["problems"][0]["code"], "log_unknown");
+    assert!(!verified.stderr.contains("`skillpkg sync`"), "{}", verified.stderr);
     let wrong = told_of(&context, "wrong", &"0".repeat(64));
     let refused = isolated(&wrong, &["install", "--bundle", &file, "-y", "--json"]).ended_with(5);
     assert_eq!(refused.error_code(), "log_key_changed");

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
+#[cfg(target_os = "linux")]
+use skillpkg_tests::skipped;
 use skillpkg_tests::{Answer, Machine, TestContext};
 
 #[track_caller]
@@ -189,4 +191,127 @@ fn an_archive_cannot_be_written_in_a_directorys_place() {
     author.run(&["pack", "new", "-o", "new/new.skill.tar.zst"]).succeeded();
     let answer = author.run(&["pack", "new", "-o", "none/new.skill.tar.zst"]).ended_with(1);
     says(&answer, "none: there is no such directory");
+}
+
+#[test]
+fn an_option_that_is_none_is_not_offered_as_a_value_where_no_value_starts_so() {
+    let context = TestContext::new();
+    let machine = context.machine("reader");
+    for arguments in
+        [&["show", "waitlist", "-1"][..], &["update", "--jsn"], &["owner", "list", "-x"]]
+    {
+        let answer = machine.run(arguments).ended_with(2);
+        assert!(!answer.stderr.contains("as a value, use"), "{}", answer.stderr);
+    }
+    says(&machine.run(&["search", "-1"]).ended_with(2), "as a value, use");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_only_looks_works_in_a_home_that_cannot_be_written() {
+    let test = "what_only_looks_works_in_a_home_that_cannot_be_written";
+    let context = published();
+    let machine = context.machine("reader");
+    machine.run(&["install", "waitlist", "-y"]).succeeded();
+    let before = machine.picture();
+    // A file system of its own for what is run, in which the home cannot be written.
+    let mount = "mount --bind \"$SKILLPKG_HOME\" \"$SKILLPKG_HOME\" && \
+                 mount -o remount,bind,ro \"$SKILLPKG_HOME\"";
+    let run = |arguments: &[&str]| {
+        let command = machine.command(arguments);
+        let mut inside = std::process::Command::new("unshare");
+        inside.args(["-rm", "sh", "-c", &format!("{mount} && exec \"$@\""), "sh"]);
+        inside.arg(command.get_program()).args(command.get_args());
+        inside.current_dir(&machine.project).env_clear();
+        inside.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        Answer::of(arguments, &inside.stdin(std::process::Stdio::null()).output().unwrap())
+    };
+    if run(&["--version"]).code != 0 {
+        return skipped(test, "the right to mount in a namespace of its own", false);
+    }
+    for arguments in [
+        &["sync", "--check"][..],
+        &["verify"],
+        &["show", "waitlist"],
+        &["list"],
+        &["audit"],
+        &["search", "waitlist"],
+    ] {
+        run(arguments).succeeded();
+    }
+    let called = run(&["call", "waitlist", "none", "--json"]).ended_with(1);
+    assert_eq!(called.error_code(), "capability_not_found");
+    let refused = run(&["remove", "waitlist"]).ended_with(1);
+    says(&refused, &machine.home.to_string_lossy());
+    assert_eq!(machine.picture(), before);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_done_is_told_where_nobody_can_be_told_what() {
+    let context = published();
+    let machine = context.machine("reader");
+    let run = |arguments: &[&str]| {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = machine.command(arguments).stdout(full).output().unwrap();
+        Answer::of(arguments, &output).ended_with(1)
+    };
+    says(&run(&["install", "waitlist", "-y"]), "what was asked for is done all the same");
+    says(&machine.run(&["install", "waitlist"]).succeeded(), "`waitlist` stays at 1.2.0");
+    let told = run(&["list"]).stderr;
+    assert!(!told.contains("done all the same"), "{told}");
+    says(&run(&["remove", "waitlist"]), "what was asked for is done all the same");
+}
+
+#[test]
+fn faults_of_configuration_are_told_with_their_place() {
+    let context = published();
+    let mut machine = context.machine("reader");
+    let url = machine.registry.take().unwrap();
+    let configured = |text: &str| {
+        fs::write(&machine.configuration, text).unwrap();
+        machine.run(&["install", "waitlist", "-y"])
+    };
+    let answer =
+        configured(&format!("registry = \"{url}\"\n[agents]\nuse = [\n \"cloud-code\"]\n"));
+    says(&answer.ended_with(2), "config.toml:4:2: no agent is known as `cloud-code`");
+    let bare = url.trim_start_matches("http://");
+    let answer = configured(&format!("\nregistry = \"{bare}\"\n")).ended_with(2);
+    says(&answer, "config.toml:2:12: ");
+    let answer = configured("[registries.here]\nurl = \"http://ada:secret@skills.test\"\n");
+    says(&answer.ended_with(1), "config.toml:2:7: ");
+    fs::write(&machine.configuration, format!("registry = \"{url}\"\n")).unwrap();
+    machine.write("skillpkg.toml", "[skills]\nwaitlist = \"1\"\n[agents]\nuse = [\"codx\"]\n");
+    says(&machine.run(&["sync", "-y"]).ended_with(2), "skillpkg.toml:4:8: no agent is known as");
+    machine.write("skillpkg.toml", "[skills]\nwaitlist = \"1\"\nwaitlist = \"2\"\n");
+    says(&machine.run(&["sync", "-y"]), "skillpkg.toml:3:1: the key `waitlist` is there twice");
+}
+
+#[test]
+fn an_advisory_is_told_of_the_versions_that_it_is_about_with_what_is_left() {
+    let context = published();
+    let author = context.author("ben");
+    context.publish(&author, "reports", "1.0.0", "notes", None);
+    context.publish(&author, "reports", "1.1.0", "notes", None);
+    let machine = context.machine("reader");
+    context.forbid(&author, "reports@=1.1.0", "it sends mail");
+    let shown = machine.run(&["show", "reports"]).succeeded().stdout;
+    let line = |version: &str| {
+        let start = format!("  {version}  ");
+        shown.lines().find(|line| line.starts_with(&start)).unwrap().to_owned()
+    };
+    assert!(line("1.1.0").contains("forbidden by advisory"), "{shown}");
+    assert!(!line("1.0.0").contains("forbidden"), "{shown}");
+    let versions = &machine.json(&["show", "reports"])["versions"];
+    assert!(versions[0].get("forbidden_by").is_none(), "{versions}");
+    assert!(versions[1]["forbidden_by"][0].is_string(), "{versions}");
+    let refused = machine.run(&["install", "reports@1.1", "-y"]).ended_with(5);
+    says(&refused, "`skillpkg install reports@1.0.0` takes the newest that no advisory forbids");
+    machine.run(&["install", "reports@1.0.0", "-y"]).succeeded();
+    let refused = machine.run(&["bundle", "reports@=1.1.0"]).ended_with(5);
+    says(&refused, "`skillpkg bundle reports@1.0.0` takes");
+    context.forbid(&author, "reports@*", "it loses mail");
+    let refused = machine.run(&["install", "reports@latest", "-y"]).ended_with(5);
+    says(&refused, "nothing of `reports` is left to take instead");
+    assert!(!refused.stderr.contains("skillpkg update"), "{}", refused.stderr);
 }

@@ -62,8 +62,6 @@ pub(super) struct Maker<'a> {
     arguments: &'a PackingArguments,
     options: PackOptions,
     scope: Option<Scope>,
-    /// Whether it makes several: then each warning names its skill.
-    several: bool,
     /// The keys, once they were opened: a passphrase is asked for once.
     keys: Option<Vec<SigningKey>>,
 }
@@ -79,7 +77,7 @@ impl<'a> Maker<'a> {
             Error::new(Kind::Usage, "invalid_name", error.to_string())
         })?;
         let options = packing::options(arguments)?;
-        Ok(Self { context, arguments, options, scope, several: false, keys: None })
+        Ok(Self { context, arguments, options, scope, keys: None })
     }
 
     /// Gets ready to make several. A passphrase is asked for here, once for all of them.
@@ -92,7 +90,7 @@ impl<'a> Maker<'a> {
         if sources.iter().any(|source| !source.is_file()) {
             self.keys = Some(signing_keys(self.context, &self.arguments.keys)?);
         }
-        Ok(Self { several: true, ..self })
+        Ok(self)
     }
 
     /// Checks, packs and signs what lies at `source`.
@@ -103,11 +101,7 @@ impl<'a> Maker<'a> {
     fn directory(&mut self, directory: &Path) -> Result<Ready, Error> {
         let context = self.context;
         let options = self.options_for(directory);
-        let plan = if self.several {
-            packing::plan_among(context, directory, &options)?
-        } else {
-            packing::plan(context, directory, &options)?
-        };
+        let plan = packing::plan(context, directory, &options)?;
         let keys = match self.keys.take() {
             Some(keys) => keys,
             None => signing_keys(context, &self.arguments.keys)?,

@@ -101,6 +101,7 @@ fn an_update_that_adds_something_needs_a_flag_of_its_own_and_one_that_does_not_a
     let before = machine.picture();
     assert_eq!(machine.update(&[], &mut watcher).unwrap_err().code, "approval_required");
     assert!(!watcher.asked[0].adds.as_ref().unwrap().is_empty());
+    assert!(watcher.asked[0].widens, "the ordinary yes is not enough");
     assert_eq!(machine.picture(), before);
     machine.options.approve = false;
     machine.options.accept_permissions = true;
@@ -129,6 +130,7 @@ fn an_update_that_changes_a_file_that_runs_is_asked_about() {
     assert_eq!(watcher.asked[0].adds.as_deref().unwrap(), [told]);
     assert_eq!(machine.picture(), before);
     // It may do no more than before, so that the ordinary yes is enough.
+    assert!(!watcher.asked[0].widens);
     machine.options.approve = true;
     assert!(machine.update(&[], &mut watcher).unwrap().has_changes());
 }

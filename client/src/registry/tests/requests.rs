@@ -2,6 +2,8 @@ use std::path::Path;
 
 use skillpkg_schema::signature::SigningKey;
 use skillpkg_schema::signature::key_proof::prove_key;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 
 use super::server::{Answer, Server};
 use super::{registry, registry_at};
@@ -143,6 +145,51 @@ async fn an_upload_of_a_file_that_is_not_there_says_so() {
     let error = registry(&server).publish(&name, &version, absent, None, None).await.unwrap_err();
     assert_eq!(error.code, "file_unreadable");
     assert!(server.asked().is_empty());
+}
+
+/// A server that answers each request once it has its head and so much of its body, and closes.
+async fn hasty(answer: String, but: usize) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut read = vec![0; 16 * 1024];
+            let mut taken = 0;
+            while taken <= but {
+                taken += stream.read(&mut read).await.unwrap();
+            }
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn an_upload_that_is_refused_before_it_is_read_is_told_why() {
+    let problem = r#"{"type":"about:blank","title":"t","status":503,"code":"unavailable","detail":"its disk is full"}"#;
+    let refused = format!(
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\n\
+         retry-after: 60\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{problem}",
+        problem.len()
+    );
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().set_len(24 * 1024 * 1024).unwrap();
+    let (name, version) = ("w".parse().unwrap(), "1.0.0".parse().unwrap());
+    let registry = registry_at(&hasty(refused, 0).await, None);
+    let error = registry.publish(&name, &version, file.path(), None, None).await.unwrap_err();
+    assert_eq!((error.code.as_str(), error.message.as_str()), ("unavailable", "its disk is full"));
+}
+
+#[tokio::test]
+async fn an_upload_that_is_broken_off_without_an_answer_is_told_from_a_registry_that_is_away() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().set_len(24 * 1024 * 1024).unwrap();
+    let (name, version) = ("w".parse().unwrap(), "1.0.0".parse().unwrap());
+    let registry = registry_at(&hasty(String::new(), 1024 * 1024).await, None);
+    let error = registry.publish(&name, &version, file.path(), None, None).await.unwrap_err();
+    assert_eq!(error.code, "registry_unreachable");
+    assert!(error.message.contains("ended while 25165824 bytes were sent"), "{error}");
+    assert!(error.hint.unwrap().contains("may not take this much"));
 }
 
 /// The token that a registry chosen in this way is sent.

@@ -9,7 +9,6 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use skillpkg_schema::limits::MAX_ARCHIVE_BYTES;
 use skillpkg_schema::wire::{Problem, VersionEntry};
 use skillpkg_schema::{QualifiedName, Version};
 use tokio::time::{Instant, timeout_at};
@@ -21,7 +20,6 @@ use crate::faces::Face;
 use crate::faces::intake::{self, Intake};
 use crate::faces::rendering;
 use crate::problem::{Answer, Code, Refusal};
-use crate::routes::around::drain;
 use crate::routes::asker::Asker;
 use crate::routes::extract::Json;
 use crate::skills::publish;
@@ -29,8 +27,6 @@ use crate::state::Registry;
 
 /// How long a list waits for containers that are being made: its client waits a minute.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long the body of a refused publish is still read.
-const DRAINED_FOR: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Serialize)]
 struct Versions {
@@ -162,13 +158,7 @@ pub(super) async fn publish(
     Path((scope, name, version)): Path<(String, String, String)>,
     body: Body,
 ) -> Answer<Response> {
-    let (name, version) = match admitted(&registry, &caller, &scope, &name, &version).await {
-        Ok(admitted) => admitted,
-        Err(refusal) => {
-            drain(body, MAX_ARCHIVE_BYTES, DRAINED_FOR).await;
-            return Err(refusal);
-        }
-    };
+    let (name, version) = admitted(&registry, &caller, &scope, &name, &version).await?;
     let Caller::Account(credential) = &caller else {
         return Err(Refusal::unauthorized("publishing needs a token"));
     };
