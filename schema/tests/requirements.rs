@@ -1,5 +1,4 @@
 //! What a skill needs, read out of its frontmatter: vectors, and whatever else may stand there.
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use proptest::prelude::*;
 use serde::Deserialize;
