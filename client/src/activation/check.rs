@@ -1,6 +1,6 @@
 //! The checks of an activation.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::manifest::verify_derived;
@@ -54,18 +54,15 @@ pub fn check_with(
     })
 }
 
-/// Everything that a snapshot needs and this machine lacks, as [`check`] tells it. Nothing of its
-/// tree is read.
+/// Everything that a snapshot needs and this machine lacks, as [`check`] tells it.
 pub(crate) fn missing(
     manifest: &Manifest,
     tree: &Path,
     settings: &Settings,
     runners: &RunnerSet,
 ) -> Result<Vec<Diagnostic>, Error> {
-    let mut missing = requirement::unmet(manifest, settings);
-    programs(manifest, tree, settings, &mut missing, &mut Vec::new());
-    find_runners(manifest, tree, runners, &mut missing)?;
-    Ok(missing)
+    let needs = needs(manifest, tree, Here { settings, runners: Some(runners), recorded: None })?;
+    Ok(needs.refusing().map(|one| one.told.clone()).collect())
 }
 
 /// The tree of a snapshot, every file re-hashed just now, and what had to be put right for it, as

@@ -10,7 +10,7 @@ use skillpkg_schema::skill;
 
 use super::{Area, Complaint};
 use crate::Settings;
-use crate::agents::{AgentDirectory, Agents, Reach};
+use crate::agents::{Agents, Reach, Surroundings};
 
 /// Most entries of one directory that are looked at.
 const MOST_ENTRIES: usize = 2_000;
@@ -21,10 +21,17 @@ pub(super) fn examine(settings: &Settings, complaints: &mut Vec<Complaint>) {
     let reaches = [(Reach::Project, &settings.project), (Reach::Global, &settings.user_home)];
     let mut seen: BTreeMap<String, BTreeMap<String, BTreeSet<PathBuf>>> = BTreeMap::new();
     for (reach, base) in reaches {
-        let ids = agents.detected(base, reach);
-        let Ok(directories) = agents.directories(&ids, reach) else { continue };
-        for AgentDirectory { path, agents } in directories {
-            for (name, place) in entries(settings, &base.join(path), complaints) {
+        let Settings { user_home, path, .. } = settings;
+        let project = (reach == Reach::Project).then_some(base.as_path());
+        let found = agents.found(Surroundings { project, user_home, path, remembered: None });
+        let mut readers: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
+        for agent in found.into_iter().filter_map(|found| agents.get(&found.id).ok()) {
+            for directory in agent.reads_of(reach) {
+                readers.entry(base.join(directory)).or_default().push(agent.id.clone());
+            }
+        }
+        for (directory, agents) in readers {
+            for (name, place) in entries(settings, &directory, complaints) {
                 for agent in &agents {
                     let of_agent = seen.entry(agent.clone()).or_default();
                     of_agent.entry(name.clone()).or_default().insert(place.clone());

@@ -105,6 +105,7 @@ fn place_by(
         leaving: &[],
         discard_edits: session.options.discard_edits,
         adopted: &BTreeMap::new(),
+        merge_edits: false,
     };
     let mut change = Change::of(session, []);
     for active in &session.remembered.active {
