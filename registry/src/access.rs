@@ -28,6 +28,9 @@ pub enum Need {
     Yank,
     /// A token that allows `admin`, of an account that may publish the name.
     ManageOwners,
+    /// A token that allows `admin`, of an account that may publish the name; where the name is not
+    /// there yet, of an owner of its scope.
+    ManagePublishers,
     /// A token that grants `read`, of a member of the scope.
     ReadScope,
     /// A token that allows `admin`, of an owner of the scope.
@@ -118,6 +121,11 @@ pub const TABLE: &[Row] = &[
     row(Method::GET, "/v1/keys", Need::Token),
     row(Method::POST, "/v1/keys", Need::Admin),
     row(Method::DELETE, "/v1/keys/{id}", Need::Admin),
+    // Trusted publishers: an identity is what is exchanged, and no token is read there.
+    row(Method::GET, "/v1/skills/{scope}/{name}/publishers", Need::ManagePublishers),
+    row(Method::POST, "/v1/skills/{scope}/{name}/publishers", Need::ManagePublishers),
+    row(Method::DELETE, "/v1/skills/{scope}/{name}/publishers", Need::ManagePublishers),
+    row(Method::POST, "/v1/oidc/token", Need::Nothing),
     // Faces: Agent Skills discovery.
     row(Method::GET, "/.well-known/agent-skills/index.json", Need::Nothing),
     row(Method::GET, "/s/{scope}/.well-known/agent-skills/index.json", Need::Read),
@@ -285,7 +293,9 @@ pub fn decide(
         return Decision::Hidden;
     }
     match need {
-        Need::Publish | Need::Yank | Need::ManageOwners if standing < Standing::Publisher => {
+        Need::Publish | Need::Yank | Need::ManageOwners | Need::ManagePublishers
+            if standing < Standing::Publisher =>
+        {
             Decision::NotAnOwner
         }
         _ => Decision::Allowed,
@@ -320,9 +330,11 @@ fn granted_by(need: Need, name: Option<&QualifiedName>) -> Option<Granted<'_>> {
         Need::PublishSome => {
             Some(Box::new(|grants| grants.iter().any(|one| matches!(one, Grant::Publish(_)))))
         }
-        Need::Admin | Need::ManageOwners | Need::ManageScope | Need::LeaveScope => {
-            Some(Box::new(|grants| grants.contains(&Grant::Admin)))
-        }
+        Need::Admin
+        | Need::ManageOwners
+        | Need::ManagePublishers
+        | Need::ManageScope
+        | Need::LeaveScope => Some(Box::new(|grants| grants.contains(&Grant::Admin))),
         Need::Publish => Some(Box::new(move |grants| {
             grants.iter().any(|grant| matches!(grant, Grant::Publish(pattern) if holds(pattern)))
         })),

@@ -35,6 +35,9 @@ pub struct Credential {
     pub expires: Option<String>,
     /// The scopes that the account is a member of.
     pub memberships: Vec<Membership>,
+    /// The trusted publisher that the token was given to: a job of a build service has it, and no
+    /// person.
+    pub publisher: Option<String>,
 }
 
 impl Credential {
@@ -184,16 +187,16 @@ impl Authenticator {
     }
 
     async fn load(&self, hash: String) -> Answer<Option<Arc<Credential>>> {
-        type Row = (String, i64, String, String, Option<String>, Option<String>);
+        type Row = (String, i64, String, String, Option<String>, Option<String>, Option<String>);
         let row: Option<Row> = sqlx::query_as(
-            "SELECT t.id, t.account_id, a.name, t.grants, t.expires, t.last_used
+            "SELECT t.id, t.account_id, a.name, t.grants, t.expires, t.last_used, t.publisher_id
              FROM tokens t JOIN accounts a ON a.id = t.account_id
              WHERE t.hash = $1 AND t.revoked IS NULL",
         )
         .bind(&hash)
         .fetch_optional(self.database.readers())
         .await?;
-        let Some((token, account_id, account, grants, expires, last_used)) = row else {
+        let Some((token, account_id, account, grants, expires, last_used, publisher)) = row else {
             self.remembered.remove(&hash);
             return Ok(None);
         };
@@ -204,7 +207,8 @@ impl Authenticator {
         }
         let grants = tokens::read_grants(&grants);
         let credential =
-            Arc::new(Credential { token, account_id, account, grants, expires, memberships });
+            Credential { token, account_id, account, grants, expires, memberships, publisher };
+        let credential = Arc::new(credential);
         let remembered = Remembered { since: Instant::now(), credential: Arc::clone(&credential) };
         self.remembered.insert(hash, remembered);
         Ok(Some(credential))

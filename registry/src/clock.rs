@@ -22,6 +22,16 @@ pub fn seconds_ago(seconds: u32) -> String {
     text(shifted(-i64::from(seconds)))
 }
 
+/// This many seconds after now.
+pub fn in_seconds(seconds: u32) -> String {
+    text(shifted(i64::from(seconds)))
+}
+
+/// A moment in seconds since 1970; the end of all time where it is beyond that.
+pub fn at_unix(seconds: i64) -> String {
+    text(Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX))
+}
+
 /// This many days after now.
 pub fn in_days(days: u32) -> String {
     text(shifted(i64::from(days) * 86_400))
@@ -62,6 +72,9 @@ mod tests {
         assert!(seconds_ago(60) < now() && now() < in_days(1));
         assert!(this_hour() <= now() && this_hour().ends_with(":00:00Z"));
         assert!(now() < in_days(u32::MAX));
+        assert!(now() < in_seconds(60) && in_seconds(60) < in_days(1));
+        assert_eq!(at_unix(1_790_000_000), "2026-09-21T14:13:20Z");
+        assert!(now() < at_unix(i64::MAX));
         assert_eq!(days_after("2026-01-31T12:00:00Z", 90), "2026-05-01T12:00:00Z");
         assert!((60..65).contains(&seconds_since(&seconds_ago(60))));
         assert_eq!((seconds_since(&in_days(1)), seconds_since("no time")), (0, 0));

@@ -6,7 +6,7 @@
 
 use skillpkg_schema::log::Subject;
 use skillpkg_schema::signature::KeyId;
-use skillpkg_schema::wire::Advisory;
+use skillpkg_schema::wire::{Advisory, TrustedPublisher};
 use skillpkg_schema::{ContentAddress, QualifiedName, Scope, Version};
 
 use crate::accounts::Actor;
@@ -68,6 +68,10 @@ pub enum Kind {
     AdvisoryPublished,
     /// An advisory was taken back; the detail is its id.
     AdvisoryWithdrawn,
+    /// Jobs of a build service may publish a skill; the detail is the id of what says so.
+    TrustedPublisherAdded,
+    /// They may no more; the detail is that id.
+    TrustedPublisherRemoved,
 }
 
 impl Kind {
@@ -99,6 +103,8 @@ impl Kind {
             Self::NameDeleted => "name_deleted",
             Self::AdvisoryPublished => "advisory_published",
             Self::AdvisoryWithdrawn => "advisory_withdrawn",
+            Self::TrustedPublisherAdded => "trusted_publisher_added",
+            Self::TrustedPublisherRemoved => "trusted_publisher_removed",
         }
     }
 }
@@ -297,6 +303,20 @@ pub enum Change<'a> {
         /// Its id.
         id: &'a str,
     },
+    /// Jobs of a build service may publish a skill.
+    TrustedPublisherAdded {
+        /// The whole name.
+        name: &'a QualifiedName,
+        /// Which jobs.
+        publisher: &'a TrustedPublisher,
+    },
+    /// They may no more.
+    TrustedPublisherRemoved {
+        /// The whole name.
+        name: &'a QualifiedName,
+        /// What it was referred to by.
+        id: &'a str,
+    },
 }
 
 impl Change<'_> {
@@ -328,6 +348,8 @@ impl Change<'_> {
             Self::NameDeleted { .. } => Kind::NameDeleted,
             Self::AdvisoryPublished { .. } => Kind::AdvisoryPublished,
             Self::AdvisoryWithdrawn { .. } => Kind::AdvisoryWithdrawn,
+            Self::TrustedPublisherAdded { .. } => Kind::TrustedPublisherAdded,
+            Self::TrustedPublisherRemoved { .. } => Kind::TrustedPublisherRemoved,
         }
     }
 
@@ -358,7 +380,9 @@ impl Change<'_> {
             | Self::OwnerRemoved { name, .. }
             | Self::NameDeleted { name, .. }
             | Self::AdvisoryPublished { name, .. }
-            | Self::AdvisoryWithdrawn { name, .. } => name.to_string(),
+            | Self::AdvisoryWithdrawn { name, .. }
+            | Self::TrustedPublisherAdded { name, .. }
+            | Self::TrustedPublisherRemoved { name, .. } => name.to_string(),
         }
     }
 
@@ -395,7 +419,10 @@ impl Change<'_> {
             | Self::VersionDeleted { reason, .. }
             | Self::NameDeleted { reason, .. } => (*reason).to_owned(),
             Self::AdvisoryPublished { advisory, .. } => advisory.id.clone(),
-            Self::AdvisoryWithdrawn { id, .. } => (*id).to_owned(),
+            Self::TrustedPublisherAdded { publisher, .. } => publisher.id.clone(),
+            Self::AdvisoryWithdrawn { id, .. } | Self::TrustedPublisherRemoved { id, .. } => {
+                (*id).to_owned()
+            }
         }
     }
 
@@ -472,6 +499,13 @@ impl Change<'_> {
             },
             Self::AdvisoryWithdrawn { name, id } => {
                 Subject::AdvisoryWithdrawn { id: owned(id), name: name.clone(), by }
+            }
+            Self::TrustedPublisherAdded { name, publisher } => {
+                let TrustedPublisher { id, issuer, claims, .. } = publisher.clone();
+                Subject::TrustedPublisherAdded { id, name: name.clone(), issuer, claims, by }
+            }
+            Self::TrustedPublisherRemoved { name, id } => {
+                Subject::TrustedPublisherRemoved { id: owned(id), name: name.clone(), by }
             }
         })
     }

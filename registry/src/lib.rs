@@ -23,6 +23,7 @@ pub mod log;
 pub mod metrics;
 pub mod mirror;
 pub mod names;
+pub mod oidc;
 pub mod problem;
 pub mod random;
 pub mod rates;

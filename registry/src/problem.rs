@@ -70,6 +70,10 @@ codes! {
     KeyUnproven = "key_unproven", FORBIDDEN, "Nothing shows that the account holds the key";
     /// A publish through a face that an operator does not take, or whose author signs the skill.
     FacePublishRefused = "face_publish_refused", FORBIDDEN, "Not taken from this client";
+    /// An identity of a build service that is none here.
+    IdentityRefused = "identity_refused", FORBIDDEN, "The identity is not taken";
+    /// An identity of a job that is not trusted to publish the skill.
+    PublisherRefused = "publisher_refused", FORBIDDEN, "Not a trusted publisher";
     /// Nothing is there, or nothing that the caller may read.
     NotFound = "not_found", NOT_FOUND, "Not found";
     /// The path takes other methods.

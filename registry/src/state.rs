@@ -22,6 +22,7 @@ use crate::mirror::Mirror;
 use crate::mirror::flights::Flights;
 use crate::names::judgement::Confusable;
 use crate::names::popular::Popular;
+use crate::oidc::Oidc;
 use crate::problem::{Answer, Refusal};
 use crate::rates::{self, Rates};
 use crate::room::Room;
@@ -59,6 +60,8 @@ pub struct Options {
     pub origin: Option<String>,
     /// Which protocols of other people's clients are spoken, and how.
     pub faces: Faces,
+    /// The issuers whose jobs may publish, where there are any.
+    pub oidc: Option<Arc<Oidc>>,
     /// For tests of crashes.
     pub at_step: Option<AtStep>,
 }
@@ -78,6 +81,7 @@ impl Default for Options {
             verifications: 4,
             origin: None,
             faces: Faces::default(),
+            oidc: None,
             at_step: None,
         }
     }
@@ -95,6 +99,7 @@ impl fmt::Debug for Options {
             .field("patience", &self.patience)
             .field("verifications", &self.verifications)
             .field("faces", &self.faces)
+            .field("oidc", &self.oidc)
             .finish_non_exhaustive()
     }
 }

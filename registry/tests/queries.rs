@@ -61,10 +61,11 @@ async fn the_hidden_and_the_absent_cost_the_same_queries() {
         grants: grants.iter().map(|grant| grant.parse::<Grant>().unwrap()).collect(),
         expires: None,
         memberships: Vec::new(),
+        publisher: None,
     }));
     let mut read = data.database.readers().acquire().await.unwrap();
     for caller in [&Caller::Anonymous, &stranger] {
-        for need in [Need::Read, Need::Yank, Need::ManageOwners] {
+        for need in [Need::Read, Need::Yank, Need::ManageOwners, Need::ManagePublishers] {
             let mut costs = Vec::new();
             for name in ["secret/plan", "secret/none", "absent/plan"] {
                 let name: QualifiedName = name.parse().unwrap();

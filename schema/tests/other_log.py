@@ -170,6 +170,10 @@ RECORDS = [
     record("log_identity", number=2, identity=ZERO),
     record("heads", root=ZERO),
     record("blinded", commitment=ZERO),
+    record("trusted_publisher_added", id="6d3f0a9be8c1d274", name=NAME, issuer="https://issuer.example",
+           claims={"repository": "acme/waitlist", "repository_owner_id": "4077"}, by="ada"),
+    record("trusted_publisher_removed", id="6d3f0a9be8c1d274", name=NAME, by="ada"),
+    record("trusted_publisher_removed", id="6d3f0a9be8c1d274", name=NAME),
 ]
 
 

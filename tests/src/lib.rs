@@ -15,6 +15,7 @@
 mod binaries;
 mod clients;
 pub mod held_rows;
+pub mod issuer;
 mod machine;
 pub mod named_tests;
 pub mod postgres;

@@ -101,6 +101,12 @@ impl Registry {
         self.process = Some(process);
     }
 
+    /// Starts it again on its data, at the address that it had, with these further arguments of `serve`.
+    pub fn resume_with(&mut self, arguments: &[&str]) {
+        self.arguments.extend(arguments.iter().map(|&argument| argument.to_owned()));
+        self.resume();
+    }
+
     /// Makes an account; answers with its token.
     pub fn add_user(&self, name: &str) -> String {
         self.command(&["user", "add", name])

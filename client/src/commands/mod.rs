@@ -54,6 +54,7 @@ mod signing;
 mod subject;
 mod sync;
 mod told_to_end;
+mod trusted;
 mod unyank;
 mod update;
 mod verify;
@@ -196,6 +197,8 @@ enum Command {
     Unyank(unyank::Arguments),
     /// Tell who may publish a skill, invite and remove owners, answer an invitation
     Owner(owner::Arguments),
+    /// Say which jobs of a build service may publish a skill, without a token of yours
+    Trusted(trusted::Arguments),
     /// Tell the members of a scope, invite and remove some, answer an invitation
     Scope(scope::Arguments),
     /// Find skills
@@ -317,6 +320,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Yank(arguments) => yank::run(arguments, context).await,
         Command::Unyank(arguments) => unyank::run(arguments, context).await,
         Command::Owner(arguments) => owner::run(arguments, context).await,
+        Command::Trusted(arguments) => trusted::run(arguments, context).await,
         Command::Scope(arguments) => scope::run(arguments, context).await,
         Command::Search(arguments) => search::run(arguments, context).await,
         Command::Show(arguments) => show::run(arguments, context).await,

@@ -5,10 +5,12 @@
 
 mod connect;
 mod error;
+pub mod job;
 mod log;
 mod near;
 mod people;
 mod place;
+mod publishers;
 mod transport;
 
 #[cfg(test)]

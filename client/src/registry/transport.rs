@@ -112,9 +112,7 @@ impl Transport {
         connection: &Connection,
         patience: Patience,
     ) -> Result<Self, RegistryError> {
-        if token.as_ref().is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {
-            return Err(RegistryError::Token { url: registry_text(&base).to_owned() });
-        }
+        check_token(token.as_deref(), &base)?;
         let client = super::connect::client(&base, connection, patience)?;
         let proxy = connection.proxy.as_ref().map(|proxy| registry_text(proxy).to_owned());
         Ok(Self { client: Some(client), base, proxy, token: token.map(Token), patience })
@@ -132,6 +130,11 @@ impl Transport {
 
     pub(super) fn without_token(&self) -> Self {
         Self { token: None, ..self.clone() }
+    }
+
+    pub(super) fn with_token(&self, token: String) -> Result<Self, RegistryError> {
+        check_token(Some(&token), &self.base)?;
+        Ok(Self { token: Some(Token(token)), ..self.clone() })
     }
 
     pub(super) fn has_token(&self) -> bool {
@@ -351,6 +354,14 @@ impl Transport {
     fn silent(&self, waited: Duration) -> RegistryError {
         RegistryError::Silent { url: self.shown(), proxy: self.proxy.clone(), waited }
     }
+}
+
+/// Refuses what cannot stand in a header.
+fn check_token(token: Option<&str>, base: &Url) -> Result<(), RegistryError> {
+    if token.is_some_and(|token| !token.bytes().all(|byte| byte.is_ascii_graphic())) {
+        return Err(RegistryError::Token { url: registry_text(base).to_owned() });
+    }
+    Ok(())
 }
 
 /// The innermost cause: what the operating system or the other side said.

@@ -25,6 +25,7 @@ use zeroize::Zeroizing;
 use crate::bundle::Carried;
 use crate::mcp::Allowed;
 use crate::policy::{PolicySource, machine_files};
+use crate::registry::job::JobIdentity;
 
 use crate::trust::RegistryTrust;
 use crate::{Error, Kind};
@@ -74,6 +75,8 @@ pub struct Settings {
     pub connections: BTreeMap<Url, Connection>,
     /// A token given in the environment, for a registry [`Chosen::ByUser`].
     pub token: Option<String>,
+    /// Where the environment says which job of a build service this is.
+    pub job: Option<JobIdentity>,
     /// A PEM file given in the environment in place of the default key.
     pub key: Option<PathBuf>,
     /// Where the environment says that the passphrase of a key is.
@@ -161,6 +164,7 @@ impl Settings {
             routes: BTreeMap::new(),
             connections: BTreeMap::new(),
             token: None,
+            job: None,
             key: None,
             key_passphrase: None,
             runners: BTreeMap::new(),
@@ -187,10 +191,13 @@ impl Settings {
     }
 }
 
-/// What never reaches a skill: the registry token, the signing key and what opens it, and the token
-/// of a server of ours.
-pub(crate) const WITHHELD: [&str; 5] = [
+/// What never reaches a skill: the registry token, what says which job this is, the signing key and
+/// what opens it, and the token of a server of ours.
+pub(crate) const WITHHELD: [&str; 8] = [
     "SKILLPKG_TOKEN",
+    "SKILLPKG_OIDC_TOKEN",
+    "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+    "ACTIONS_ID_TOKEN_REQUEST_URL",
     "SKILLPKG_KEY",
     "SKILLPKG_KEY_PASSPHRASE",
     "SKILLPKG_KEY_PASSPHRASE_FILE",

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::policy::{POLICY_FILE, PolicySource, Whose};
 use crate::project::{MAX_PROJECT_FILE_BYTES, PROJECT_FILE};
+use crate::registry::job::JobIdentity;
 use crate::trust::RegistryTrust;
 use crate::{Error, Kind, real_path, regular_file};
 
@@ -75,6 +76,7 @@ impl Sources {
             registry.as_ref().and_then(|registry| settings.named_registry(&registry.text).ok());
         settings.registry = self.registry(&settings, registry)?;
         settings.token = self.text("SKILLPKG_TOKEN")?.map(|token| token.trim().to_owned());
+        settings.job = self.job()?;
         settings.key = self.path("SKILLPKG_KEY");
         let passphrase = self.text("SKILLPKG_KEY_PASSPHRASE")?;
         settings.key_passphrase = passphrase
@@ -114,6 +116,19 @@ impl Sources {
             return Ok(Some(RegistryChoice { url, chosen }));
         }
         Ok(configured.map(|url| RegistryChoice { url, chosen: Chosen::ByUser }))
+    }
+
+    /// The identity of a job: one that it was given, else GitHub's, where that gives one.
+    fn job(&self) -> Result<Option<JobIdentity>, Error> {
+        if let Some(token) = self.text("SKILLPKG_OIDC_TOKEN")? {
+            return Ok(Some(JobIdentity::Token(Zeroizing::new(token.trim().to_owned()))));
+        }
+        let url = self.text("ACTIONS_ID_TOKEN_REQUEST_URL")?;
+        let token = self.text("ACTIONS_ID_TOKEN_REQUEST_TOKEN")?;
+        Ok(url.zip(token).map(|(url, token)| {
+            let token = Zeroizing::new(token.trim().to_owned());
+            JobIdentity::GitHub { url, token }
+        }))
     }
 
     /// `$SKILLPKG_HOME`, else beneath the XDG data directory.

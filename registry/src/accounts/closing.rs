@@ -8,6 +8,7 @@ use super::{AccountError, Actor, keys, known, tokens};
 use crate::clock;
 use crate::database::{Database, Truth, Write};
 use crate::events::{self, Change};
+use crate::oidc::publishers;
 use crate::skills::versions;
 
 /// What closing an account has ended, and what it has left without anybody.
@@ -21,6 +22,8 @@ pub struct Closing {
     pub keys: Vec<KeyId>,
     /// How many invitations, to it and by it, were withdrawn.
     pub invitations: usize,
+    /// How many trusted publishers, whose jobs published in its name, were removed.
+    pub publishers: usize,
     /// The bare names that no account which is open owns any more.
     pub ownerless_names: Vec<String>,
     /// The scopes that no account which is open owns any more.
@@ -68,6 +71,7 @@ pub async fn close(
             revoked.push(key.id);
         }
     }
+    let publishers = publishers::remove_of_account(&mut write, account.id).await?;
     let invitations = withdraw_owners(&mut write, account.id).await?
         + withdraw_members(&mut write, account.id).await?;
     let ownerless_names = sqlx::query_scalar(
@@ -92,7 +96,15 @@ pub async fn close(
     .await?;
     write.commit().await?;
     let (account, tokens, keys) = (account.name, ended, revoked);
-    Ok(Closing { account, tokens, keys, invitations, ownerless_names, ownerless_scopes })
+    Ok(Closing {
+        account,
+        tokens,
+        keys,
+        invitations,
+        publishers,
+        ownerless_names,
+        ownerless_scopes,
+    })
 }
 
 /// Revokes one key of an account, for good, for an operator; it is committed when this answers.

@@ -6,7 +6,7 @@ use clap::Args;
 use skillpkg_registry::data::Data;
 use skillpkg_registry::grant::Pattern;
 use skillpkg_registry::mirror::{Mirror, Settings};
-use skillpkg_registry::upstream::hosts::AllowedHost;
+use skillpkg_registry::upstream::hosts::{AllowedHost, AllowedHosts};
 use skillpkg_registry::upstream::{Patience, Upstream};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::log::Hash;
@@ -20,9 +20,9 @@ pub(super) struct MirrorArguments {
     /// Mirror the registry at this URL: what it has is fetched, verified and kept
     #[arg(long, value_name = "URL", value_parser = url)]
     mirror: Option<Url>,
-    /// A host that upstream may be asked at though its address is a private one, also without TLS; at
-    /// the usual ports and that of the mirrored URL, unless it says another
-    #[arg(long, value_name = "HOST[:PORT]", requires = "mirror")]
+    /// A host that upstream or an issuer may be asked at though its address is a private one, also
+    /// without TLS; at the usual ports and that of the URL that is configured, unless it says another
+    #[arg(long, value_name = "HOST[:PORT]")]
     allow_upstream: Vec<AllowedHost>,
     /// Mirror these names alone: `NAME`, `SCOPE/NAME`, `SCOPE/*`, or `_/*` for all bare names
     #[arg(long, value_name = "NAMES", requires = "mirror", value_parser = pattern)]
@@ -40,11 +40,15 @@ pub(super) struct MirrorArguments {
 }
 
 impl MirrorArguments {
+    /// The hosts that the operator listed.
+    pub(super) fn allowed(&self) -> AllowedHosts {
+        self.allow_upstream.iter().cloned().collect()
+    }
+
     /// The mirror, where one is asked for; upstream is not asked yet.
     pub(super) async fn open(&self, data: &Data) -> Result<Option<Mirror>, Failure> {
         let Some(base) = &self.mirror else { return Ok(None) };
-        let allowed = self.allow_upstream.iter().cloned().collect();
-        let upstream = Upstream::new(base.clone(), allowed, Patience::default())
+        let upstream = Upstream::new(base.clone(), self.allowed(), Patience::default())
             .map_err(|error| Failure::Mirror(error.to_string()))?;
         let settings = Settings {
             upstream,

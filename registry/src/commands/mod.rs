@@ -120,6 +120,9 @@ enum Failure {
     /// The registry that is to be mirrored.
     #[error("{0}")]
     Mirror(String),
+    /// An issuer that is to be trusted.
+    #[error("{0}")]
+    Issuer(String),
     /// Another server writes what this one has served.
     #[error(
         "another server has taken over this registry, and one alone serves it: where the other is the one that is meant, leave this one stopped; else stop the other, and start this one again"
@@ -174,6 +177,7 @@ impl Failure {
             Self::Data(DataError::Stored { .. }) => "other_blobs",
             Self::Data(_) => "data_unusable",
             Self::Mirror(_) => "mirror_refused",
+            Self::Issuer(_) => "issuer_refused",
             Self::Account(AccountError::Name(_)) => "invalid_name",
             Self::Account(AccountError::Grant(_)) => "invalid_grant",
             Self::Account(AccountError::Taken { .. }) => "name_taken",

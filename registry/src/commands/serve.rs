@@ -4,6 +4,7 @@ use std::future::{Future, pending};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
@@ -13,10 +14,12 @@ use skillpkg_registry::data::{Data, DataError};
 use skillpkg_registry::faces::{Face, Faces};
 use skillpkg_registry::names::judgement::Confusable;
 use skillpkg_registry::names::popular;
+use skillpkg_registry::oidc::{self, Issuer, Oidc, Pace};
 use skillpkg_registry::rates;
 use skillpkg_registry::routes;
 use skillpkg_registry::server::{self, Limits};
 use skillpkg_registry::state::{Options, Registry};
+use skillpkg_registry::upstream::UpstreamError;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use url::Url;
@@ -85,6 +88,10 @@ pub(super) struct Serve {
     /// each request names. Where it is `https`, the cookies of pages are sent over that alone
     #[arg(long, value_name = "URL", value_parser = public_url)]
     public_url: Option<Url>,
+    /// An issuer of identities (OIDC) whose jobs may publish what owners trust them with, such
+    /// as `https://token.actions.githubusercontent.com` or `gitlab=https://git.example`; may be repeated
+    #[arg(long = "oidc-issuer", value_name = "[SERVICE=]URL", requires = "public_url")]
+    oidc_issuers: Vec<Issuer>,
     #[command(flatten)]
     mirror: MirrorArguments,
 }
@@ -121,6 +128,7 @@ impl Serve {
                 read_only: self.no_face_publish,
                 public_url: self.public_url.clone(),
             },
+            oidc: self.oidc()?,
             ..Options::default()
         };
         let mirror = self.mirror.open(&data).await?;
@@ -160,6 +168,23 @@ impl Serve {
         registry.close().await;
         drop(claim);
         if overtaken.into_inner() { Err(Failure::Overtaken) } else { Ok(ExitCode::SUCCESS) }
+    }
+
+    /// The issuers, where there are any; none is asked yet.
+    fn oidc(&self) -> Result<Option<Arc<Oidc>>, Failure> {
+        let (false, Some(public_url)) = (self.oidc_issuers.is_empty(), &self.public_url) else {
+            return Ok(None);
+        };
+        let (issuers, allowed) = (self.oidc_issuers.clone(), self.mirror.allowed());
+        let oidc = Oidc::new(issuers, public_url, &allowed, oidc::patience(), Pace::default());
+        oidc.map(|oidc| Some(Arc::new(oidc))).map_err(|error| {
+            Failure::Issuer(match error {
+                UpstreamError::Refused { url, reason } => {
+                    format!("the issuer `{url}` cannot be asked: {reason}")
+                }
+                other => other.to_string(),
+            })
+        })
     }
 
     fn rates(&self) -> rates::Limits {

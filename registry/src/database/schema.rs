@@ -40,14 +40,19 @@ macro_rules! steps {
                 "closed",
                 include_str!(concat!("../../../migrations/", $engine, "/0010_closed.sql")),
             ),
+            (
+                11,
+                "publishers",
+                include_str!(concat!("../../../migrations/", $engine, "/0011_publishers.sql")),
+            ),
         ]
     };
 }
 
 /// The steps of a file.
-pub(super) const FILE: [Step; 10] = steps!("sqlite");
+pub(super) const FILE: [Step; 11] = steps!("sqlite");
 /// The steps of a server's database.
-pub(super) const SERVER: [Step; 10] = steps!("postgres");
+pub(super) const SERVER: [Step; 11] = steps!("postgres");
 
 fn migrations(steps: &[Step]) -> Vec<Migration> {
     let migration = |&(number, name, sql): &Step| {

@@ -56,7 +56,9 @@ pub async fn touch(write: &mut Write, change: Change<'_>, index: i64) -> Result<
         | Change::OwnerInvitationWithdrawn { .. }
         | Change::OwnerDeclined { .. }
         | Change::OwnerAdded { .. }
-        | Change::OwnerRemoved { .. } => Ok(()),
+        | Change::OwnerRemoved { .. }
+        | Change::TrustedPublisherAdded { .. }
+        | Change::TrustedPublisherRemoved { .. } => Ok(()),
     }
 }
 

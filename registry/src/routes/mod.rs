@@ -22,6 +22,7 @@ mod openapi;
 mod owners;
 pub(crate) mod place;
 mod publish;
+mod publishers;
 mod registry;
 pub(crate) mod relayed;
 mod relayed_log;
@@ -86,6 +87,7 @@ pub fn router(registry: &Registry) -> (Router, OpenApi) {
         .routes(routes!(tokens::revoke))
         .routes(routes!(keys::list, keys::add))
         .routes(routes!(keys::revoke))
+        .merge(publishers::small(registry))
         .merge(faces::small(on))
         .layer(TimeoutLayer::with_status_code(StatusCode::REQUEST_TIMEOUT, ANSWER_TIMEOUT))
         .layer(RequestBodyLimitLayer::new(MAX_BODY_BYTES));

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use axum::http::HeaderValue;
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, RETRY_AFTER};
+use reqwest::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, RETRY_AFTER,
+};
 use reqwest::{Method, Response, StatusCode};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::wire::Problem;
@@ -25,7 +27,7 @@ const MAX_PROBLEM_BYTES: u64 = 64 * 1024;
 #[derive(Debug, Clone)]
 pub struct Ask {
     url: Url,
-    through: HeaderValue,
+    through: Option<HeaderValue>,
     body: Option<Bytes>,
     etag: Option<HeaderValue>,
 }
@@ -33,12 +35,17 @@ pub struct Ask {
 impl Ask {
     /// For what is at `url`; `through` names the mirrors that ask.
     pub fn get(url: Url, through: HeaderValue) -> Self {
-        Self { url, through, body: None, etag: None }
+        Self { url, through: Some(through), body: None, etag: None }
+    }
+
+    /// For what is at `url`, of a server that is no registry.
+    pub fn elsewhere(url: Url) -> Self {
+        Self { url, through: None, body: None, etag: None }
     }
 
     /// With a JSON document that says what for.
     pub fn post(url: Url, through: HeaderValue, body: Bytes) -> Self {
-        Self { url, through, body: Some(body), etag: None }
+        Self { url, through: Some(through), body: Some(body), etag: None }
     }
 
     /// Unless it is what this tag is of.
@@ -64,6 +71,8 @@ pub enum Fetched {
         bytes: Bytes,
         /// Its tag, where it has one.
         etag: Option<HeaderValue>,
+        /// How long it may be kept, where it says so.
+        cache_control: Option<HeaderValue>,
     },
 }
 
@@ -72,6 +81,7 @@ pub enum Fetched {
 pub(super) struct Head {
     pub(super) is_unchanged: bool,
     pub(super) etag: Option<HeaderValue>,
+    pub(super) cache_control: Option<HeaderValue>,
     pub(super) length: u64,
 }
 
@@ -93,14 +103,15 @@ impl Upstream {
         };
         let status = response.status();
         let etag = response.headers().get(ETAG).cloned();
+        let cache_control = response.headers().get(CACHE_CONTROL).cloned();
         if status == StatusCode::NOT_MODIFIED && ask.etag.is_some() {
-            return Ok(Head { is_unchanged: true, etag, length: 0 });
+            return Ok(Head { is_unchanged: true, etag, cache_control, length: 0 });
         }
         if status != StatusCode::OK {
             return Err(self.refusal(response, &url).await);
         }
         let length = take(response, &shown(&url), bound, &self.patience, sink).await?;
-        Ok(Head { is_unchanged: false, etag, length })
+        Ok(Head { is_unchanged: false, etag, cache_control, length })
     }
 
     async fn send(&self, ask: &Ask, url: Url) -> Result<Response, UpstreamError> {
@@ -113,8 +124,10 @@ impl Upstream {
         let mut request = self
             .client
             .request(method, url)
-            .header(ACCEPT, "application/json, application/problem+json, */*;q=0.1")
-            .header(MIRRORED_BY, ask.through.clone());
+            .header(ACCEPT, "application/json, application/problem+json, */*;q=0.1");
+        if let Some(through) = &ask.through {
+            request = request.header(MIRRORED_BY, through.clone());
+        }
         if let Some(body) = &ask.body {
             request = request.header(CONTENT_TYPE, "application/json").body(body.clone());
         }

@@ -140,7 +140,7 @@ impl Upstream {
         if head.is_unchanged {
             return Ok(Fetched::Unchanged);
         }
-        Ok(Fetched::Body { bytes, etag: head.etag })
+        Ok(Fetched::Body { bytes, etag: head.etag, cache_control: head.cache_control })
     }
 
     /// Asks for a JSON document.

@@ -66,6 +66,7 @@ fn is_about_one(need: Need, path: &str) -> bool {
         Need::ReadByPath,
         Need::Yank,
         Need::ManageOwners,
+        Need::ManagePublishers,
         Need::ReadScope,
         Need::ManageScope,
     ];

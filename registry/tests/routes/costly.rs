@@ -11,7 +11,7 @@ use skillpkg_schema::manifest::{FileEntry, Mode};
 use skillpkg_schema::signature::SigningKey;
 use skillpkg_store::attacks::{self, SIGNING_KEY, Sample};
 
-use crate::commands::{Serving, author, registry_in};
+use crate::commands::{Serving, author, command, registry_in};
 use crate::support::{Author, Packed, Skill, TestRegistry, client};
 
 const MIB: u64 = 1024 * 1024;
@@ -46,7 +46,21 @@ impl Watched {
         let directory = tempfile::tempdir().unwrap();
         registry_in(directory.path()).await;
         let author = author(directory.path(), "ana");
-        let serving = Serving::start(directory.path());
+        // With every route that there can be. Nobody is at the issuer's, and nobody asks there.
+        let serving = Serving::of(&mut command(
+            directory.path(),
+            &[
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--public-url",
+                "https://skills.example",
+                "--oidc-issuer",
+                "http://127.0.0.1:9",
+                "--allow-upstream",
+                "127.0.0.1",
+            ],
+        ));
         let watched = Self { serving, author, before: 0, _directory: directory };
         // What a publish takes is taken before it is counted.
         let packed = Skill::new("waitlist", "1.0.0").pack(&watched.author);

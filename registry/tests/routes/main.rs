@@ -33,6 +33,7 @@ mod members;
 mod metrics;
 mod mirror;
 mod names;
+mod oidc;
 mod on_postgres;
 mod openapi;
 mod overtaken;

@@ -14,6 +14,7 @@ use skillpkg_registry::accounts::scopes::{self, Role};
 use skillpkg_registry::accounts::tokens::{self, Minting};
 use skillpkg_registry::data::{Claim, Data, Places};
 use skillpkg_registry::mirror::{self, Mirror};
+use skillpkg_registry::oidc::Pace;
 use skillpkg_registry::server;
 use skillpkg_registry::skills::publish::Step;
 use skillpkg_registry::state::{Options, Registry};
@@ -45,8 +46,11 @@ pub(crate) struct TestRegistry {
 }
 
 impl TestRegistry {
+    /// One with every route that there can be.
     pub(crate) async fn start() -> Self {
-        Self::start_with(Options::default()).await
+        // Nobody listens there, and nobody is asked.
+        let issuers = ["other=http://127.0.0.1:9".to_owned()];
+        Self::start_with(crate::oidc::trusting(&issuers, Pace::default())).await
     }
 
     pub(crate) async fn start_with(options: Options) -> Self {

@@ -1,5 +1,7 @@
 //! What a leaf of the log says.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::merkle::Hash;
@@ -188,6 +190,30 @@ pub enum Subject {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
+    /// Jobs of a build service may publish a skill, in the name of the account that says so.
+    TrustedPublisherAdded {
+        /// What it is removed by.
+        id: String,
+        /// The whole name.
+        name: QualifiedName,
+        /// The issuer of their identities.
+        issuer: String,
+        /// What an identity must say, claim by claim.
+        claims: BTreeMap<String, String>,
+        /// Who did it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// They may no more.
+    TrustedPublisherRemoved {
+        /// What it was referred to by.
+        id: String,
+        /// The whole name.
+        name: QualifiedName,
+        /// Who did it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
     /// The log has a new identity: other keys sign it from here on.
     LogIdentity {
         /// Its number.
@@ -255,7 +281,9 @@ impl Subject {
             | Self::OwnerAdded { name, .. }
             | Self::OwnerRemoved { name, .. }
             | Self::Advisory { name, .. }
-            | Self::AdvisoryWithdrawn { name, .. } => Some(name),
+            | Self::AdvisoryWithdrawn { name, .. }
+            | Self::TrustedPublisherAdded { name, .. }
+            | Self::TrustedPublisherRemoved { name, .. } => Some(name),
             Self::ScopeAdded { .. }
             | Self::MemberAdded { .. }
             | Self::MemberRemoved { .. }
@@ -284,6 +312,8 @@ impl Subject {
             Self::KeyRevoked { .. } => "key_revoked",
             Self::Advisory { .. } => "advisory",
             Self::AdvisoryWithdrawn { .. } => "advisory_withdrawn",
+            Self::TrustedPublisherAdded { .. } => "trusted_publisher_added",
+            Self::TrustedPublisherRemoved { .. } => "trusted_publisher_removed",
             Self::LogIdentity { .. } => "log_identity",
             Self::Heads { .. } => "heads",
             Self::Blinded { .. } => "blinded",

@@ -6,6 +6,7 @@ mod account;
 mod advisory;
 mod document;
 mod log;
+mod oidc;
 mod problem;
 mod publish;
 mod registry;
@@ -23,6 +24,10 @@ pub use document::{
 pub use log::{
     Hashes, HashesError, KnownLog, LogInfo, Logs, MAX_PROOFS, ProofsAnswer, ProofsRequest, Proven,
     ProvenBucket, View,
+};
+pub use oidc::{
+    DistrustPublisher, ExchangeIdentity, ExchangedToken, IdentityIssuer, TrustPublisher,
+    TrustedPublisher, TrustedPublishers,
 };
 pub use problem::Problem;
 pub use publish::{KEY_PROOF_HEADER, PUBLIC_KEY_HEADER, PublishAnswer};

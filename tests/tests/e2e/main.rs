@@ -37,5 +37,6 @@ mod shared;
 mod swapped;
 mod takeover;
 mod trust;
+mod trusted;
 mod updates;
 mod ways_out;

@@ -29,7 +29,7 @@ pub(super) async fn run(
     context: &Context,
     maker: Maker<'_>,
     sources: Vec<PathBuf>,
-    dry_run: bool,
+    (dry_run, trusted): (bool, bool),
 ) -> Result<u8, Error> {
     let mut maker = maker.several(&sources)?;
     let made: Vec<(PathBuf, Result<Ready, Error>)> = sources
@@ -40,7 +40,7 @@ pub(super) async fn run(
         })
         .collect();
     refuse_twice(&made)?;
-    let going = Going::new(context, made.len());
+    let going = Going::new(context, made.len(), trusted);
     let became = if dry_run { going.rehearse(&made).await } else { going.send(&made).await };
     let mut table = Table { rows: Vec::with_capacity(made.len()), dry_run, error: None };
     for ((source, ready), became) in made.into_iter().zip(became) {
@@ -86,6 +86,8 @@ struct Gate {
 /// Skills on their way.
 struct Going<'a> {
     context: &'a Context,
+    /// Whether as a job that is trusted, whatever token there is.
+    trusted: bool,
     gates: RefCell<BTreeMap<String, Rc<Mutex<Gate>>>>,
     /// Whether no further skill is to be sent.
     stopped: Cell<bool>,
@@ -94,9 +96,9 @@ struct Going<'a> {
 }
 
 impl<'a> Going<'a> {
-    fn new(context: &'a Context, count: usize) -> Self {
+    fn new(context: &'a Context, count: usize, trusted: bool) -> Self {
         let started = RefCell::new(vec![false; count]);
-        Self { context, gates: RefCell::default(), stopped: Cell::new(false), started }
+        Self { context, trusted, gates: RefCell::default(), stopped: Cell::new(false), started }
     }
 
     fn gate(&self, url: &str) -> Rc<Mutex<Gate>> {
@@ -187,7 +189,7 @@ impl<'a> Going<'a> {
         let registry = if let Some(known) = &gate.registry {
             known.clone()
         } else {
-            let registry = registry_of(self.context, name).await;
+            let registry = registry_of(self.context, name, self.trusted).await;
             gate.registry.insert(registry).clone()
         }?;
         if let Some(started) = self.started.borrow_mut().get_mut(position) {
@@ -195,9 +197,9 @@ impl<'a> Going<'a> {
         }
         let sent = if gate.has_taken {
             drop(gate);
-            send(self.context, &registry, ready).await
+            send(self.context, &registry, ready, self.trusted).await
         } else {
-            let sent = send(self.context, &registry, ready).await;
+            let sent = send(self.context, &registry, ready, self.trusted).await;
             gate.has_taken = sent.is_ok();
             drop(gate);
             sent

@@ -40,6 +40,9 @@ pub(crate) struct Arguments {
     /// Do everything but upload, and ask the registry whether it would take it
     #[arg(long)]
     dry_run: bool,
+    /// Publish as the job of a build service that this is, which an owner trusts, whatever token there is
+    #[arg(long)]
+    trusted: bool,
 }
 
 #[derive(Serialize)]
@@ -94,11 +97,12 @@ impl Published {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let Arguments { sources, packing, scope, dry_run } = arguments;
+    let Arguments { sources, packing, scope, dry_run, trusted } = arguments;
     let maker = Maker::new(context, &packing, scope.as_deref())?;
     match sources::find(context, sources)? {
-        Sources::One(source) => one(context, maker, &source, dry_run).await,
-        Sources::Many(sources) => many::run(context, maker, sources, dry_run).await,
+        Sources::One(source) if dry_run => rehearse_one(context, maker, &source).await,
+        Sources::One(source) => one(context, maker, &source, trusted).await,
+        Sources::Many(sources) => many::run(context, maker, sources, (dry_run, trusted)).await,
     }
 }
 
@@ -106,23 +110,27 @@ async fn one(
     context: &Context,
     mut maker: Maker<'_>,
     source: &Path,
-    dry_run: bool,
+    trusted: bool,
 ) -> Result<u8, Error> {
     let ready = maker.make(source)?;
     context.output.talk(&packing::tell(&ready.manifest));
     let archive = ready.shown(source);
-    if dry_run {
-        let asked = told_rehearsal(context, &ready, rehearse(context, &ready).await?);
-        context.output.json(&Published::rehearsed(context, archive, asked))?;
-        return Ok(0);
-    }
     let (name, version) = (&ready.manifest.name, &ready.manifest.version);
-    let registry = registry_of(context, name).await?;
+    let registry = registry_of(context, name, trusted).await?;
     let url = registry_text(registry.url());
-    let sent = send(context, &registry, &ready).await?;
+    let sent = send(context, &registry, &ready, trusted).await?;
     remember(context, &registry, &format!("{name} {version}")).await?;
     tell(context, &sent, url, &ready.keys());
     context.output.json(&Published::sent(archive, url, &sent))?;
+    Ok(0)
+}
+
+async fn rehearse_one(context: &Context, mut maker: Maker<'_>, source: &Path) -> Result<u8, Error> {
+    let ready = maker.make(source)?;
+    context.output.talk(&packing::tell(&ready.manifest));
+    let archive = ready.shown(source);
+    let asked = told_rehearsal(context, &ready, rehearse(context, &ready).await?);
+    context.output.json(&Published::rehearsed(context, archive, asked))?;
     Ok(0)
 }
 

@@ -2,10 +2,12 @@
 
 use skillpkg::keys::proof::{self, Proof};
 use skillpkg::registry::Registry;
+use skillpkg::registry::job::{self, JobIdentity};
 use skillpkg::settings::registry_text;
 use skillpkg::trust::{check_log, is_falsified};
 use skillpkg::{Error, Kind};
 use skillpkg_schema::QualifiedName;
+use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::signature::PublicKey;
 use skillpkg_schema::wire::PublishAnswer;
 
@@ -22,15 +24,16 @@ pub(super) struct Sent {
     pub(super) proof: Option<Proof>,
 }
 
-/// The registry that `name` is published to, with a token, which it does not get before its log was
-/// checked.
+/// The registry that `name` is published to, with a token unless it is published as a job; it gets neither
+/// that nor an identity before its log was checked.
 pub(super) async fn registry_of(
     context: &Context,
     name: &QualifiedName,
+    trusted: bool,
 ) -> Result<Registry, Error> {
     let registry = Registry::for_settings(&context.settings, name)?;
     let url = registry_text(registry.url());
-    if !registry.has_token() {
+    if !registry.has_token() && !is_job(context, trusted, &registry) {
         let message = format!("publishing needs a token, and there is none for {url}");
         return Err(Error::new(Kind::Refused, "unauthorized", message).with_hint(format!(
             "`skillpkg login --registry {url}` keeps one; its operator makes one with \
@@ -40,13 +43,45 @@ pub(super) async fn registry_of(
     account::checked(context, registry).await
 }
 
+/// Whether it is published as a job: where that is asked for or the job was given an identity, and on
+/// GitHub, which offers one to every job that may ask, where there is no token.
+fn is_job(context: &Context, trusted: bool, registry: &Registry) -> bool {
+    trusted
+        || match &context.settings.job {
+            Some(JobIdentity::Token(_)) => true,
+            Some(JobIdentity::GitHub { .. }) => !registry.has_token(),
+            None => false,
+        }
+}
+
+/// The same registry, spoken to as a job that an owner of `name` trusts.
+async fn as_job(
+    context: &Context,
+    registry: &Registry,
+    name: &QualifiedName,
+) -> Result<Registry, Error> {
+    let trusted = job::trusted(&context.settings, registry, name).await?;
+    let (account, until) = (escape(&trusted.account), escape(&trusted.expires));
+    context.output.talk(&format!(
+        "This job is one that `{account}` trusts to publish {name}, until {until}."
+    ));
+    Ok(trusted.registry)
+}
+
 /// Publishes what is ready: when this answers, the registry has it, whole, or has refused it.
 pub(super) async fn send(
     context: &Context,
     registry: &Registry,
     ready: &Ready,
+    trusted: bool,
 ) -> Result<Sent, Error> {
     let (name, version) = (&ready.manifest.name, &ready.manifest.version);
+    // A job is given a token for one skill: another for each.
+    let registry = if is_job(context, trusted, registry) {
+        &as_job(context, registry, name).await?
+    } else {
+        registry
+    };
     let proof = prove(context, registry, &ready.signers).await?;
     let envelope = proof.as_ref().map(|(_, proof)| &proof.envelope);
     let keys = ready.keys();

@@ -101,6 +101,11 @@ pub(crate) async fn admit(
 ) -> Answer<()> {
     publish::admit(registry, caller, name, None).await?;
     admit_any(registry)?;
+    if caller.credential().is_some_and(|credential| credential.publisher.is_some()) {
+        let detail = "a job of a build service publishes what it has signed, and this client signs \
+                      nothing: publish with `skillpkg publish`";
+        return Err(Refusal::new(Code::FacePublishRefused, detail));
+    }
     let mut read = registry.data.database.readers().acquire().await?;
     if let Some(skill) = skills::find(&mut read, name).await?
         && held::signed_by_author(&mut read, skill).await?

@@ -126,6 +126,15 @@ pub(super) async fn signing_keys(
         }
         None => keys.is_empty(),
     };
+    if first && credential.publisher.is_some() {
+        // Else whoever may start a job could choose the key that the account signs with for good.
+        let detail = format!(
+            "a job registers no key, and `{}` has none: register the one that signs with `skillpkg \
+             keys add`, with a token of the account's",
+            credential.account
+        );
+        return Err(Refusal::new(Code::KeyNotRegistered, detail));
+    }
     let proven = match offered {
         // Without a proof it stays as it was registered.
         Some(Offered { key, proof })

@@ -1,5 +1,7 @@
 //! A record in words.
 
+use std::collections::BTreeMap;
+
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::log::{Record, Subject};
 
@@ -109,6 +111,14 @@ impl Told {
                 (told.what, told.to) = ("advisory withdrawn", skill(name));
                 (told.by, told.said) = (by(who), Some(id.as_str().into()));
             }
+            Subject::TrustedPublisherAdded { name, issuer, claims, by: who, .. } => {
+                (told.what, told.to) = ("build jobs trusted", skill(name));
+                (told.by, told.said) = (by(who), Some(jobs(issuer, claims)));
+            }
+            Subject::TrustedPublisherRemoved { name, id, by: who } => {
+                (told.what, told.to) = ("build jobs trusted no more", skill(name));
+                (told.by, told.said) = (by(who), Some(id.as_str().into()));
+            }
             Subject::LogIdentity { number, .. } => {
                 (told.what, told.to) = ("identity of the log", number.to_string().into());
                 told.is_own = true;
@@ -121,4 +131,10 @@ impl Told {
         }
         told
     }
+}
+
+/// Which jobs are trusted.
+fn jobs(issuer: &str, claims: &BTreeMap<String, String>) -> Text {
+    let claims = claims.iter().map(|(claim, value)| format!(", {claim} {value}"));
+    format!("{issuer}{}", claims.collect::<String>()).into()
 }

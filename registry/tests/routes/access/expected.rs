@@ -14,39 +14,43 @@ use crate::support::Packed;
 /// A bare name has no scope: whoever may ask for its members is told that `_` is none. Where the token
 /// stands in the path (`ReadByPath`), it must grant `read` and nothing else.
 const EXPECTED: &str = "\
-need          target    none  revoked  basic  stranger  reader  owner  read  publish  yank  admin
-Nothing       Public    ok    ok       ok     ok        ok      ok     ok    ok       ok    ok
-Read          Public    ok    un       un     ok        ok      ok     ok    ok       ok    ok
-Read          Private   nf    un       un     nf        ok      ok     ok    nf       nf    nf
-Read          Absent    nf    un       un     nf        nf      nf     nf    nf       nf    nf
-Read          NoScope   nf    un       un     nf        nf      nf     nf    nf       nf    nf
-Publish       Public    un    un       un     no        no      ok     lg    ok       lg    lg
-Publish       Private   un    un       un     sr        no      ok     lg    ok       lg    lg
-Publish       Absent    un    un       un     sr        sr      ok     lg    ok       lg    lg
-Publish       NoScope   un    un       un     sr        sr      sr     lg    sr       lg    lg
-Yank          Public    un    un       un     no        no      ok     lg    lg       ok    lg
-Yank          Private   un    un       un     nf        no      ok     lg    lg       ok    lg
-Yank          Absent    un    un       un     nf        nf      nf     lg    lg       nf    lg
-Yank          NoScope   un    un       un     nf        nf      nf     lg    lg       nf    lg
-ManageOwners  Public    un    un       un     no        no      ok     lg    lg       lg    ok
-ManageOwners  Private   un    un       un     nf        no      ok     lg    lg       lg    ok
-ManageOwners  Absent    un    un       un     nf        nf      nf     lg    lg       lg    nf
-ManageOwners  NoScope   un    un       un     nf        nf      nf     lg    lg       lg    nf
-ReadScope     Public    un    un       un     ok        ok      ok     ok    ok       ok    ok
-ReadScope     Private   un    un       un     nf        ok      ok     ok    nf       nf    nf
-ReadScope     Absent    un    un       un     nf        ok      ok     ok    nf       nf    nf
-ReadScope     NoScope   un    un       un     nf        nf      nf     nf    nf       nf    nf
-ManageScope   Public    un    un       un     ok        ok      ok     lg    lg       lg    ok
-ManageScope   Private   un    un       un     nf        no      ok     lg    lg       lg    ok
-ManageScope   Absent    un    un       un     nf        no      ok     lg    lg       lg    ok
-ManageScope   NoScope   un    un       un     nf        nf      nf     lg    lg       lg    nf
-ReadByPath    Public    un    un       un     lg        lg      lg     ok    lg       lg    lg
-ReadByPath    Private   un    un       un     lg        lg      lg     ok    lg       lg    lg
-ReadByPath    Absent    un    un       un     lg        lg      lg     nf    lg       lg    lg
-ReadByPath    NoScope   un    un       un     lg        lg      lg     nf    lg       lg    lg
-PublishSome   Public    un    un       un     ok        ok      ok     lg    ok       lg    lg
-Token         Public    un    un       un     ok        ok      ok     ok    ok       ok    ok
-Admin         Public    un    un       un     ok        ok      ok     lg    lg       lg    ok
+need              target    none  revoked  basic  stranger  reader  owner  read  publish  yank  admin
+Nothing           Public    ok    ok       ok     ok        ok      ok     ok    ok       ok    ok
+Read              Public    ok    un       un     ok        ok      ok     ok    ok       ok    ok
+Read              Private   nf    un       un     nf        ok      ok     ok    nf       nf    nf
+Read              Absent    nf    un       un     nf        nf      nf     nf    nf       nf    nf
+Read              NoScope   nf    un       un     nf        nf      nf     nf    nf       nf    nf
+Publish           Public    un    un       un     no        no      ok     lg    ok       lg    lg
+Publish           Private   un    un       un     sr        no      ok     lg    ok       lg    lg
+Publish           Absent    un    un       un     sr        sr      ok     lg    ok       lg    lg
+Publish           NoScope   un    un       un     sr        sr      sr     lg    sr       lg    lg
+Yank              Public    un    un       un     no        no      ok     lg    lg       ok    lg
+Yank              Private   un    un       un     nf        no      ok     lg    lg       ok    lg
+Yank              Absent    un    un       un     nf        nf      nf     lg    lg       nf    lg
+Yank              NoScope   un    un       un     nf        nf      nf     lg    lg       nf    lg
+ManageOwners      Public    un    un       un     no        no      ok     lg    lg       lg    ok
+ManageOwners      Private   un    un       un     nf        no      ok     lg    lg       lg    ok
+ManageOwners      Absent    un    un       un     nf        nf      nf     lg    lg       lg    nf
+ManageOwners      NoScope   un    un       un     nf        nf      nf     lg    lg       lg    nf
+ManagePublishers  Public    un    un       un     no        no      ok     lg    lg       lg    ok
+ManagePublishers  Private   un    un       un     nf        no      ok     lg    lg       lg    ok
+ManagePublishers  Absent    un    un       un     nf        nf      ok     lg    lg       lg    ok
+ManagePublishers  NoScope   un    un       un     nf        nf      nf     lg    lg       lg    nf
+ReadScope         Public    un    un       un     ok        ok      ok     ok    ok       ok    ok
+ReadScope         Private   un    un       un     nf        ok      ok     ok    nf       nf    nf
+ReadScope         Absent    un    un       un     nf        ok      ok     ok    nf       nf    nf
+ReadScope         NoScope   un    un       un     nf        nf      nf     nf    nf       nf    nf
+ManageScope       Public    un    un       un     ok        ok      ok     lg    lg       lg    ok
+ManageScope       Private   un    un       un     nf        no      ok     lg    lg       lg    ok
+ManageScope       Absent    un    un       un     nf        no      ok     lg    lg       lg    ok
+ManageScope       NoScope   un    un       un     nf        nf      nf     lg    lg       lg    nf
+ReadByPath        Public    un    un       un     lg        lg      lg     ok    lg       lg    lg
+ReadByPath        Private   un    un       un     lg        lg      lg     ok    lg       lg    lg
+ReadByPath        Absent    un    un       un     lg        lg      lg     nf    lg       lg    lg
+ReadByPath        NoScope   un    un       un     lg        lg      lg     nf    lg       lg    lg
+PublishSome       Public    un    un       un     ok        ok      ok     lg    ok       lg    lg
+Token             Public    un    un       un     ok        ok      ok     ok    ok       ok    ok
+Admin             Public    un    un       un     ok        ok      ok     lg    lg       lg    ok
 ";
 
 /// What the callers of these names get, where the table says it.

@@ -143,6 +143,10 @@ impl Stage {
             (_, path) if path.ends_with("/members") => {
                 json!({"account": "nobody", "role": "reader"})
             }
+            ("POST", path) if path.ends_with("/publishers") => {
+                json!({"issuer": "http://127.0.0.1:9", "claims": {"sub": "for a test"}})
+            }
+            ("DELETE", path) if path.ends_with("/publishers") => json!({"id": "0"}),
             ("POST", "/v1/tokens") => json!({"label": "l", "grants": ["admin"]}),
             ("POST", "/v1/keys") => json!({"pem": "none"}),
             ("POST", "/clawhub/api/v1/skills") => json!({
