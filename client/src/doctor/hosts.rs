@@ -23,9 +23,12 @@ pub(super) fn examine(settings: &Settings, complaints: &mut Vec<Complaint>) {
     for (reach, base) in reaches {
         let Settings { user_home, path, .. } = settings;
         let project = (reach == Reach::Project).then_some(base.as_path());
-        let found = agents.found(Surroundings { project, user_home, path, remembered: None });
+        let surroundings = Surroundings { project, user_home, path, remembered: None };
+        // With what is placed for where nobody is found.
+        let mut ids: BTreeSet<String> = agents.detected(surroundings).into_iter().collect();
+        ids.extend(agents.found(surroundings).into_iter().map(|found| found.id));
         let mut readers: BTreeMap<PathBuf, Vec<String>> = BTreeMap::new();
-        for agent in found.into_iter().filter_map(|found| agents.get(&found.id).ok()) {
+        for agent in ids.iter().filter_map(|id| agents.get(id).ok()) {
             for directory in agent.reads_of(reach) {
                 readers.entry(base.join(directory)).or_default().push(agent.id.clone());
             }
