@@ -91,7 +91,7 @@ impl Sample {
     }
 
     /// A sample with an executable, an empty file, a file of one whole block, a path that a header
-    /// divides, a path beyond ASCII, and a file of [`MIDDLE_BYTES`] that compresses badly.
+    /// divides, a path beyond ASCII, and a file of `MIDDLE_BYTES` that compresses badly.
     ///
     /// It is an Agent Skill whose manifest is the one that its files give.
     pub fn small() -> Result<Self, SampleError> {
