@@ -271,6 +271,51 @@ mod tests {
         }
 
         #[test]
+        fn no_entry_leads_out_of_the_project(
+            key in "(\\.\\./|/|@|[a-z]|\\.|\\\\|:|skills-sh:|\\PC){0,10}",
+            other in "(\\.\\./|/|[a-z]|\\.|\\\\|~|\\PC){0,10}",
+        ) {
+            let fields = serde_json::json!({
+                "source": other, "sourceUrl": other, "ownerHandle": other, "version": other,
+                "repo_url": key, "deployed_files": [format!("{other}/SKILL.md"), other],
+            });
+            let entries = serde_json::json!({ key.clone(): fields });
+            let dependency = serde_json::json!([fields]);
+            for (tool, value) in [
+                (Tool::Skills, serde_json::json!({ "version": 1, "skills": entries })),
+                (Tool::GlobalSkills, serde_json::json!({ "version": 3, "skills": entries })),
+                (Tool::ClawHub, serde_json::json!({ "version": 1, "skills": entries })),
+                (
+                    Tool::Apm,
+                    serde_json::json!({ "lockfile_version": "1", "dependencies": dependency }),
+                ),
+            ] {
+                let text = serde_json::to_string(&value).unwrap();
+                // JSON is YAML but for what YAML does not take in a text.
+                let listing = match tool.parse(&text) {
+                    Ok(listing) => listing,
+                    Err(error) => {
+                        prop_assert!(tool == Tool::Apm, "{tool:?} {error}");
+                        continue;
+                    }
+                };
+                prop_assert!(listing.entries.len() + listing.refused.len() <= 1);
+                for entry in listing.entries {
+                    let paths = match entry.place {
+                        Place::Named(path) => vec![path],
+                        Place::At(paths) => paths,
+                    };
+                    for path in paths {
+                        let is_inside = std::path::Path::new(path.as_str())
+                            .components()
+                            .all(|part| matches!(part, std::path::Component::Normal(_)));
+                        prop_assert!(is_inside, "{path}");
+                    }
+                }
+            }
+        }
+
+        #[test]
         fn no_file_is_more_than_refused(text in "([-a-z0-9:{}\\[\\]\", \\n]|\\PC){0,120}") {
             for tool in [Tool::Skills, Tool::GlobalSkills, Tool::Apm, Tool::ClawHub] {
                 let _ = tool.parse(&text);

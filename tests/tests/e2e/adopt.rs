@@ -105,6 +105,31 @@ fn a_project_of_npx_skills_is_taken_over_and_an_edited_skill_is_kept() {
 }
 
 #[test]
+fn what_npx_skills_has_for_all_projects_is_taken_over() {
+    let stage = Stage::new();
+    let test = "what_npx_skills_has_for_all_projects_is_taken_over";
+    let Some(client) = OtherClient::skills(test, &stage.context.path("skills")) else { return };
+    stage.publish("acme/waitlist", "1.0.0", &[("SKILL.md", HARD)]);
+    let url = format!("{}/s/acme/waitlist", stage.url());
+    client.run(&["add", &url, "-g", "-a", "claude-code", "-a", "codex", "-y"]).succeeded();
+    let lock = client.home.join(".agents/.skill-lock.json");
+    let before = fs::read_to_string(&lock).unwrap();
+    let mut ben = in_project_of(&stage, &client);
+    ben.user_home.clone_from(&client.home);
+    let done = ben.run(&["adopt", "--global", "-y", "--json"]).succeeded().json();
+    assert_eq!(adopted(&done), ["acme/waitlist@1.0.0"]);
+    for directory in [".agents/skills", ".claude/skills"] {
+        let path = client.home.join(directory).join("waitlist");
+        assert!(is_ours(&path), "{directory}");
+        assert_eq!(fs::read_to_string(path.join("SKILL.md")).unwrap(), HARD);
+    }
+    assert_eq!(fs::read_to_string(&lock).unwrap(), before);
+    assert!(!ben.project.join("skillpkg.toml").exists());
+    let again = ben.run(&["adopt", "--global", "--json"]).succeeded().json();
+    assert_eq!((adopted(&again).len(), &again["present"][0]), (0, &"waitlist".into()));
+}
+
+#[test]
 fn a_project_of_apm_is_taken_over_with_its_ranges() {
     let stage = Stage::new();
     let test = "a_project_of_apm_is_taken_over_with_its_ranges";
