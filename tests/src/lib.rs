@@ -112,11 +112,10 @@ impl TestContext {
     /// Publishes an advisory that forbids a skill, or the versions that a requirement behind its
     /// name means, and waits until `reader` is told.
     pub fn forbid(&self, reader: &Machine, reference: &str, summary: &str) {
-        let name = reference.split('@').next().unwrap_or_default();
         let tell = ["advisory", "add", reference, "--effect", "forbid", "--summary", summary];
         self.registry.command(&tell);
         // The registry that serves learns within a second of what a command did beside it.
-        let is_told = || reader.json(&["show", name]).to_string().contains(summary);
+        let is_told = || reader.json(&["show", reference]).to_string().contains(summary);
         assert!((0..100).any(|_| is_told() || {
             std::thread::sleep(Duration::from_millis(100));
             false
