@@ -231,6 +231,8 @@ pub fn drift(
     options: &Options,
     attendant: &mut dyn Attendant,
 ) -> Result<Vec<Drift>, Error> {
+    // Where nothing can be written, nothing has to be.
+    let settings = &Settings { looks_only: settings.is_read_only(), ..settings.clone() };
     let session = Session::open_to_look(settings, options, attendant)?;
     session.require_project_file()?;
     let mut drift: Vec<Drift> = Vec::new();

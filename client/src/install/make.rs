@@ -254,7 +254,7 @@ async fn prepare_all(
         runners: RunnerSet::configured(session.settings)?,
         policy: Arc::new(policy),
         store: session.store.clone(),
-        lease: session.lease()?,
+        lease: Arc::clone(&session.lease),
     };
     let total = jobs.len();
     let memory = Semaphore::new(KIB_AT_ONCE as usize);

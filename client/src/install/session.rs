@@ -26,14 +26,14 @@ pub(super) struct Session<'a> {
     pub(super) options: &'a Options,
     pub(super) state: State,
     pub(super) store: Store,
-    /// Keeps the store from being collected under the command; [`None`] where it only looks at a
-    /// home in which nothing can be written.
-    lease: Option<Arc<Lease>>,
+    /// Keeps the store from being collected under the command.
+    pub(super) lease: Arc<Lease>,
     pub(super) directory: ProjectDirectory,
     /// As they were when the session was opened.
     pub(super) files: ProjectFiles,
     /// As it was when the session was opened.
     pub(super) remembered: ProjectState,
+    /// Absent where nothing is changed.
     _lock: Option<ProjectLock>,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Session<'a> {
     }
 
     /// As [`Session::open`], without finishing anything; without the lock where the settings only
-    /// look, and where nothing can be written beneath the home, so that nothing changes there.
+    /// look.
     pub(super) fn open_to_look(
         settings: &'a Settings,
         options: &'a Options,
@@ -65,8 +65,7 @@ impl<'a> Session<'a> {
     ) -> Result<Self, Error> {
         let state = State::new(&settings.home);
         let directory = open_directory(settings, options.reach)?;
-        let writes = finish || !settings.is_read_only();
-        let lock = if !writes {
+        let lock = if settings.looks_only {
             None
         } else if let Some(lock) = state.try_lock_project(directory.root())? {
             Some(lock)
@@ -75,7 +74,7 @@ impl<'a> Session<'a> {
             Some(state.lock_project(directory.root(), options.patience)?)
         };
         let store = settings.store()?;
-        let lease = if writes { Some(Arc::new(store.lease()?)) } else { None };
+        let lease = Arc::new(store.lease()?);
         let remembered = if finish {
             let base = base_of(settings, options.reach, &directory);
             recover::finish(&state, &store, &directory, &base, attendant)?
@@ -97,14 +96,6 @@ impl<'a> Session<'a> {
             remembered,
             _lock: lock,
         })
-    }
-
-    /// What keeps the store from being collected under whatever brings something into it.
-    pub(super) fn lease(&self) -> Result<Arc<Lease>, Error> {
-        match &self.lease {
-            Some(lease) => Ok(Arc::clone(lease)),
-            None => Ok(Arc::new(self.store.lease()?)),
-        }
     }
 
     /// Refuses a project whose `skillpkg.toml` is gone while its lockfile has skills: that nobody
