@@ -81,7 +81,7 @@ pub(crate) fn plan(
 }
 
 /// A diagnostic of a skill's file, with the skill's directory before it.
-fn placed(directory: &Path, one: Diagnostic) -> Diagnostic {
+pub(crate) fn placed(directory: &Path, one: Diagnostic) -> Diagnostic {
     let directory = directory.to_string_lossy();
     let directory = directory.trim_end_matches('/');
     if directory == "." {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use skillpkg::registry::Registry;
+use skillpkg::settings::registry_text;
 use skillpkg::{Error, Kind};
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::diagnostic::escape;
@@ -177,6 +178,14 @@ async fn tell(
 ) -> Result<u8, Error> {
     let TrustedPublishers { publishers, issuers, audience } = match publishers {
         Ok(publishers) => publishers,
+        // Where no issuer is trusted, nothing of it is there.
+        Err(error) if error.code == "method_not_allowed" => {
+            let url = registry_text(registry.url());
+            let message = format!("the registry at `{url}` trusts no build service");
+            return Err(Error::new(Kind::Failed, "no_build_service", message).with_hint(
+                "its operator names them with `skillpkg-registry serve --oidc-issuer URL`",
+            ));
+        }
         Err(error) => return Err(absent::explain(error, registry, name, None).await),
     };
     let lines: Vec<String> = publishers.iter().map(line).collect();

@@ -126,13 +126,13 @@ impl<'a> Going<'a> {
     /// Told to end, it lets what is being sent arrive and begins no more; told again, it waits for
     /// nothing.
     async fn send(&self, made: &[(PathBuf, Result<Ready, Error>)]) -> Vec<Became> {
-        let sent = made.iter().enumerate().map(|(position, (_, ready))| async move {
+        let sent = made.iter().enumerate().map(|(position, (source, ready))| async move {
             match ready {
                 Err(error) => Became::Refused(error.clone()),
                 Ok(ready) => match self.send_one(position, ready).await {
                     Ok(None) => Became::NotSent,
                     Ok(Some((sent, url))) => {
-                        tell(self.context, &sent, &url, &ready.keys());
+                        tell(self.context, source, &sent, &url, &ready.keys());
                         let created = sent.answer.created;
                         let sent = Some((Box::new(sent), url));
                         if created { Became::New(sent) } else { Became::Unchanged(sent) }

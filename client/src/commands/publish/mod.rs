@@ -120,7 +120,7 @@ async fn one(
     let url = registry_text(registry.url());
     let sent = send(context, &registry, &ready, trusted).await?;
     remember(context, &registry, &format!("{name} {version}")).await?;
-    tell(context, &sent, url, &ready.keys());
+    tell(context, source, &sent, url, &ready.keys());
     context.output.json(&Published::sent(archive, url, &sent))?;
     Ok(0)
 }
@@ -153,11 +153,13 @@ fn told_rehearsal(context: &Context, ready: &Ready, outcome: Outcome) -> bool {
     }
 }
 
-/// Tells what came of a publish.
-fn tell(context: &Context, sent: &Sent, url: &str, keys: &[PublicKey]) {
+/// Tells what came of publishing what lies at `source`.
+fn tell(context: &Context, source: &Path, sent: &Sent, url: &str, keys: &[PublicKey]) {
     let output = context.output;
     let Sent { answer, proof } = sent;
-    output.warn_all(&answer.warnings);
+    for warning in &answer.warnings {
+        output.warn(&packing::placed(source, warning.clone()).to_string());
+    }
     if !answer.findings.is_empty() {
         let counts = counted(&answer.findings);
         output
