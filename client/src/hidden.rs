@@ -2,6 +2,25 @@
 
 use std::io;
 
+/// The terminal as it was, while what is typed is hidden.
+#[cfg(unix)]
+static BEFORE: std::sync::Mutex<Option<rustix::termios::Termios>> = std::sync::Mutex::new(None);
+
+/// Puts the terminal back, where what is typed is hidden now.
+#[cfg(unix)]
+pub(crate) fn restore() {
+    use rustix::termios::{OptionalActions, tcsetattr};
+    if let Ok(mut before) = BEFORE.lock()
+        && let Some(before) = before.take()
+    {
+        let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &before);
+    }
+}
+
+/// Nothing is ever hidden here.
+#[cfg(not(unix))]
+pub(crate) fn restore() {}
+
 /// Reads a line from stdin, which is a terminal, with its echo off.
 ///
 /// The keys that would end or stop the process are read here, so that the terminal is as it was
@@ -9,27 +28,39 @@ use std::io;
 #[cfg(unix)]
 pub(crate) fn read_line() -> io::Result<String> {
     use rustix::process::{Signal, getpid, kill_process};
-    use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+    /// How often it is looked whether the signal has arrived.
+    const LOOKS: u32 = 200;
 
     /// Puts the terminal back however reading ends.
-    struct Restored(Termios);
+    struct Restored;
 
     impl Drop for Restored {
         fn drop(&mut self) {
-            let _ = tcsetattr(io::stdin(), OptionalActions::Flush, &self.0);
+            restore();
         }
     }
 
     let before = tcgetattr(io::stdin())?;
     let mut hidden = before.clone();
     hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
-    let restored = Restored(before);
+    if let Ok(mut kept) = BEFORE.lock() {
+        *kept = Some(before);
+    }
+    let restored = Restored;
     tcsetattr(io::stdin(), OptionalActions::Flush, &hidden)?;
-    let line = typed(&mut io::stdin().lock());
+    let line = typed(&mut crate::keyboard::Keyboard);
     drop(restored);
     if line.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {
-        // Whoever waits for this process sees what it would have seen.
+        // As the terminal would have done: whoever listens for signals hears of it.
         let _ = kill_process(getpid(), Signal::INT);
+        for _ in 0..LOOKS {
+            if crate::interruption::is_told() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
     }
     line
 }

@@ -18,6 +18,7 @@ pub mod install;
 pub mod keys;
 pub mod mcp;
 pub mod merge;
+pub mod meter;
 mod parallel;
 pub mod policy;
 mod private_file;

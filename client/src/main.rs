@@ -1,21 +1,30 @@
 //! The `skillpkg` command.
 
+mod candidates;
 mod commands;
 mod context;
 mod hidden;
+mod interruption;
+mod keyboard;
 mod output;
+mod working;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use clap::error::{ContextKind, ErrorKind};
+use clap::{CommandFactory as _, Parser as _};
 use output::Output;
 
 fn main() -> ExitCode {
+    if let Some(code) = completed() {
+        return code;
+    }
     let command_line = match commands::CommandLine::try_parse() {
         Ok(command_line) => command_line,
         // Help and the version are data and go to stdout; clap tells which is which.
-        Err(mut message) => {
+        Err(message) => {
+            let mut message =
+                commands::explained(message, commands::CommandLine::command(), std::env::args_os());
             leave_out_vain_tips(&mut message);
             if message.use_stderr() && std::env::args_os().any(|argument| argument == "--json") {
                 output::fail_usage(&message);
@@ -39,5 +48,22 @@ fn leave_out_vain_tips(message: &mut clap::Error) {
     let is_search = std::env::args_os().any(|argument| argument == "search");
     if message.kind() == ErrorKind::UnknownArgument && !is_search {
         message.remove(ContextKind::Suggested);
+    }
+}
+
+/// Completes a command line where a shell asks for that, in place of running one.
+fn completed() -> Option<ExitCode> {
+    use clap_complete::CompleteEnv;
+    let directory = std::env::current_dir().ok();
+    let complete = CompleteEnv::with_factory(commands::CommandLine::command)
+        .var(candidates::VARIABLE)
+        .completer("skillpkg");
+    match complete.try_complete(std::env::args_os(), directory.as_deref()) {
+        Ok(false) => None,
+        Ok(true) => Some(ExitCode::SUCCESS),
+        Err(error) => {
+            let _ = error.print();
+            Some(ExitCode::FAILURE)
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What the command says: data on stdout, talk on stderr, questions only to a person.
 
 use std::borrow::Cow;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 
 use clap::error::ErrorKind;
 use serde::Serialize;
@@ -9,6 +9,13 @@ use skillpkg::trust::Notice;
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::escape_prose;
 use skillpkg_schema::{Diagnostic, Severity};
+
+use crate::interruption::INTERRUPTED;
+use crate::keyboard::{self, Keyboard};
+use crate::working::{aside, erase};
+
+/// Most bytes of an answer to a question.
+const MAX_ANSWER_BYTES: usize = 4096;
 
 /// When colour is used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -42,8 +49,11 @@ impl Output {
         if self.json {
             return Ok(());
         }
-        let mut stdout = anstream::stdout().lock();
-        writeln!(stdout, "{text}").and_then(|()| stdout.flush()).map_err(|error| closed(&error))
+        aside(|| {
+            let mut stdout = anstream::stdout().lock();
+            writeln!(stdout, "{text}").and_then(|()| stdout.flush())
+        })
+        .map_err(|error| closed(&error))
     }
 
     /// Prints data as JSON where `--json` was given, else nothing.
@@ -57,14 +67,16 @@ impl Output {
     /// Tells what is going on.
     pub(crate) fn talk(self, text: &str) {
         if !self.quiet {
-            let _ = writeln!(anstream::stderr(), "{text}");
+            self.show(text);
         }
     }
 
     /// Tells what a question is about, also where other talk is left out.
     #[expect(clippy::unused_self, reason = "whoever talks has been told how")]
     pub(crate) fn show(self, text: &str) {
-        let _ = writeln!(anstream::stderr(), "{text}");
+        aside(|| {
+            let _ = writeln!(anstream::stderr(), "{text}");
+        });
     }
 
     /// Tells what only somebody who looks closely wants to know.
@@ -75,9 +87,8 @@ impl Output {
     }
 
     /// Warns.
-    #[expect(clippy::unused_self, reason = "whoever talks has been told how")]
     pub(crate) fn warn(self, text: &str) {
-        let _ = writeln!(anstream::stderr(), "{}: {text}", style("warning", Style::Warning));
+        self.show(&format!("{}: {text}", style("warning", Style::Warning)));
     }
 
     /// Warns of each diagnostic.
@@ -91,9 +102,7 @@ impl Output {
     pub(crate) fn tell(self, one: &Diagnostic) {
         match one.severity {
             Severity::Warning => self.warn(&one.to_string()),
-            Severity::Error => {
-                let _ = writeln!(anstream::stderr(), "{}: {one}", style("error", Style::Error));
-            }
+            Severity::Error => self.show(&format!("{}: {one}", style("error", Style::Error))),
         }
     }
 
@@ -126,14 +135,16 @@ impl Output {
                 Error::new(Kind::Refused, "approval_required", refused).with_hint(otherwise)
             );
         }
+        // Nothing is drawn over a question.
+        erase();
         let mut stderr = anstream::stderr();
         let _ = write!(stderr, "{question} [y/N] ");
         let _ = stderr.flush();
-        let mut answer = String::new();
-        io::stdin()
-            .lock()
-            .read_line(&mut answer)
-            .map_err(|error| Error::new(Kind::Failed, "input_failed", error.to_string()))?;
+        let answer = keyboard::line(&mut Keyboard, MAX_ANSWER_BYTES).map_err(|error| {
+            // What follows does not stand behind the question.
+            let _ = writeln!(stderr);
+            Error::new(Kind::Failed, "input_failed", error.to_string())
+        })?;
         Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
     }
 
@@ -164,13 +175,13 @@ impl Output {
     /// Reads one line that is not shown while it is typed.
     #[expect(clippy::unused_self, reason = "whoever talks has been told how")]
     pub(crate) fn ask_hidden(self, question: &str) -> Result<String, Error> {
+        erase();
         let mut stderr = anstream::stderr();
         let _ = write!(stderr, "{question} ");
         let _ = stderr.flush();
-        let line = crate::hidden::read_line()
-            .map_err(|error| Error::new(Kind::Failed, "input_failed", error.to_string()))?;
+        let line = crate::hidden::read_line();
         let _ = writeln!(stderr);
-        Ok(line)
+        line.map_err(|error| Error::new(Kind::Failed, "input_failed", error.to_string()))
     }
 
     /// Tells a failure: to stderr, and as JSON on stdout where `--json` was given.
@@ -180,6 +191,11 @@ impl Output {
         }
         if self.json {
             let _ = print_json(&error.to_json());
+        }
+        if error.code == INTERRUPTED {
+            // Nothing went wrong: one line is enough.
+            let hint = error.hint.as_ref().map_or_else(String::new, |hint| format!(": {hint}"));
+            return self.show(&format!("{}{hint}", error.message));
         }
         let mut stderr = anstream::stderr();
         let errors = || error.faults.iter().filter(|fault| fault.severity == Severity::Error);
@@ -204,13 +220,25 @@ const STDOUT_CLOSED: &str = "stdout_closed";
 
 /// Prints what is wrong with a command line as every failure is printed with `--json`.
 pub(crate) fn fail_usage(error: &clap::Error) {
+    let _ = print_json(&usage_error(error).to_json());
+}
+
+/// What is wrong with a command line: what clap says, its tip as the hint.
+fn usage_error(error: &clap::Error) -> Error {
+    const TIP: &str = "  tip: ";
     let told = error.render().to_string();
-    let message = match error.kind() {
+    let told = match error.kind() {
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a subcommand is missing",
         _ => told.split("\n\nUsage:").next().unwrap_or(&told),
     };
-    let message = message.trim().trim_start_matches("error: ");
-    let _ = print_json(&Error::new(Kind::Usage, "usage", message).to_json());
+    let told = told.split("\n\nFor more information").next().unwrap_or(told);
+    let (message, tips) = told.split_once(&format!("\n\n{TIP}")).unwrap_or((told, ""));
+    let failed = Error::new(Kind::Usage, "usage", message.trim().trim_start_matches("error: "));
+    let hint = tips.replace(&format!("\n{TIP}"), "; ");
+    failed.with_hint(match hint.trim() {
+        "" => "`--help` tells what the command takes",
+        hint => hint,
+    })
 }
 
 /// Prints data as one line of JSON.
@@ -247,6 +275,34 @@ fn style(word: &str, style: Style) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_clap_says_becomes_a_message_and_a_hint() {
+        let command = || {
+            let check = clap::Command::new("check").arg(clap::arg!(--compat));
+            clap::Command::new("x").subcommand(check).subcommand_required(true)
+        };
+        for (typed, message, hint) in [
+            (
+                &["x", "check", "--compt"][..],
+                "unexpected argument '--compt' found",
+                "a similar argument exists: '--compat'",
+            ),
+            (
+                &["x", "chek"],
+                "unrecognized subcommand 'chek'",
+                "a similar subcommand exists: 'check'",
+            ),
+            (
+                &["x", "zzzzzz"],
+                "unrecognized subcommand 'zzzzzz'",
+                "`--help` tells what the command takes",
+            ),
+        ] {
+            let error = usage_error(&command().try_get_matches_from(typed).unwrap_err());
+            assert_eq!((error.message.as_str(), error.hint.as_deref()), (message, Some(hint)));
+        }
+    }
 
     #[test]
     fn a_failure_that_is_its_first_fault_with_its_place_is_told_once() {

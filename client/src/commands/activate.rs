@@ -3,6 +3,7 @@
 use skillpkg::Error;
 use skillpkg::install::{Options, activate};
 
+use crate::candidates;
 use crate::commands::attendant::Terminal;
 use crate::commands::{installed, reach};
 use crate::context::Context;
@@ -12,6 +13,7 @@ use crate::context::Context;
 #[command(after_help = "Example: skillpkg activate waitlist")]
 pub(crate) struct Arguments {
     /// The installed skill
+    #[arg(add = candidates::installed())]
     name: String,
     /// For all projects of this user, in agents' global directories
     #[arg(short = 'g', long)]

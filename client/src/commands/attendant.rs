@@ -1,67 +1,61 @@
-//! Watches an install for a person: talk and one progress bar on stderr, and the question what may
+//! Watches an install for a person: talk and how far it is on stderr, and the question what may
 //! become active.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use skillpkg::Error;
 use skillpkg::install::{Approval, Attendant, Moved, Progress};
+use skillpkg::meter::Unit;
 
 use crate::output::Output;
+use crate::working::Working;
+
+/// What goes on where nothing more is known.
+const WORKING: &str = "Working";
 
 /// Watches an install for a person.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     output: Output,
-    bar: Option<ProgressBar>,
+    working: Option<Working>,
+    /// How many skills what is counted now is about.
+    total: usize,
 }
 
 impl Terminal {
     /// One for a command that approves with `-y`.
     pub(crate) fn approving(output: Output) -> Self {
-        Self { output, bar: None }
-    }
-
-    /// Says something without tearing the bar.
-    fn aside(&self, say: impl FnOnce()) {
-        match &self.bar {
-            Some(bar) => bar.suspend(say),
-            None => say(),
-        }
+        Self { output, working: Some(Working::on(output, WORKING)), total: 0 }
     }
 }
 
 impl Attendant for Terminal {
     fn tell(&mut self, text: &str) {
-        self.aside(|| self.output.talk(text));
+        self.output.talk(text);
     }
 
     fn warn(&mut self, text: &str) {
-        self.aside(|| self.output.warn(text));
+        self.output.warn(text);
     }
 
     fn progress(&mut self, progress: Progress) {
         let Progress { done, total } = progress;
+        let Some(working) = &self.working else { return };
+        let (done_now, total_now) = (done as u64, total as u64);
         if done >= total {
-            if let Some(bar) = self.bar.take() {
-                bar.finish_and_clear();
-            }
-            return;
+            // What follows is counted by nobody.
+            working.meter().start(Unit::Skills, 0);
+            self.total = 0;
+        } else if self.total == total {
+            working.meter().set(done_now);
+        } else {
+            working.meter().start(Unit::Skills, total_now);
+            working.meter().set(done_now);
+            self.total = total;
         }
-        if self.output.quiet {
-            return;
-        }
-        let bar = self.bar.get_or_insert_with(|| {
-            // Hidden where stderr is no terminal.
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} skills") {
-                bar.set_style(style);
-            }
-            bar
-        });
-        bar.set_length(total as u64);
-        bar.set_position(done as u64);
     }
 
     fn approve(&mut self, asked: &[Approval]) -> Result<bool, Error> {
+        // Whoever reads and answers is not hurried by what moves.
+        self.working = None;
         for line in asked.iter().flat_map(lines) {
             self.output.show(&line);
         }
@@ -82,17 +76,18 @@ impl Attendant for Terminal {
         } else {
             "read what would run, then approve it with `-y`"
         };
-        self.output.confirm(&format!("Let agents see {what}{run}?"), &refused, otherwise)
+        let question = format!("Let agents see {what}{run}?");
+        let answer = self.output.confirm(&question, &refused, otherwise);
+        self.working = Some(Working::on(self.output, WORKING));
+        answer
     }
 
     fn changes(&mut self, moved: &Moved) {
         let Moved { name, version, changes } = moved;
-        self.aside(|| {
-            self.output.talk(&format!("what changes in {name}@{version}:"));
-            for line in changes {
-                self.output.talk(format!("  {line}").trim_end());
-            }
-        });
+        self.output.talk(&format!("what changes in {name}@{version}:"));
+        for line in changes {
+            self.output.talk(format!("  {line}").trim_end());
+        }
     }
 
     fn approved(&mut self, asked: &[Approval]) {

@@ -8,6 +8,7 @@ use skillpkg_schema::diagnostic::escape;
 
 use crate::context::Context;
 use crate::output;
+use crate::working::Working;
 
 /// Hold everything that is installed against policies, yanks, advisories and keys.
 #[derive(Debug, clap::Args)]
@@ -36,7 +37,9 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     let (settings, output) = (&context.settings, context.output);
     // A wrong policy is told also where nothing is installed.
     Policy::of_project(settings, &settings.project)?;
+    let working = Working::on(output, "Holding what is installed against the policies");
     let report = audit(settings).await?;
+    drop(working);
     if arguments.sarif {
         output::print_json(&sarif(&report.problems, &settings.project))?;
     } else {

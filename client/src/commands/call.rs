@@ -14,6 +14,7 @@ use skillpkg_schema::diagnostic::{escape, escape_whole};
 use skillpkg_schema::limits::MAX_ARGUMENT_BYTES;
 use tokio_util::sync::CancellationToken;
 
+use crate::candidates;
 use crate::commands::input::read_stdin;
 use crate::commands::told_to_end::told_to_end;
 use crate::context::Context;
@@ -27,8 +28,10 @@ Exits with the exit code of what was run. Its standard input is empty for a tool
 arguments, as JSON, for a script.")]
 pub(crate) struct Arguments {
     /// The active skill
+    #[arg(add = candidates::installed())]
     name: String,
     /// The tool's id or the script's name
+    #[arg(add = candidates::capabilities())]
     capability: String,
     /// Arguments, `name=value`; `-` reads a JSON object from stdin
     #[arg(value_name = "NAME=VALUE | -")]

@@ -16,6 +16,7 @@ use skillpkg_schema::limits::MAX_UNPACKED_BYTES;
 use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, Reference, Requirement};
 use skillpkg_store::content::{Store, StoreError};
 
+use crate::candidates;
 use crate::commands::{absent, show};
 use crate::context::Context;
 use crate::output;
@@ -25,6 +26,7 @@ use crate::output;
 #[command(after_help = "Example: skillpkg cat waitlist SKILL.md")]
 pub(crate) struct Arguments {
     /// An address, or a skill, `[scope/]name[@requirement]`
+    #[arg(add = candidates::installed())]
     what: String,
     /// The file, where a skill is named
     path: Option<String>,

@@ -5,6 +5,7 @@ use skillpkg::Error;
 use skillpkg::install::{Options, deactivate};
 use skillpkg_schema::QualifiedName;
 
+use crate::candidates;
 use crate::commands::attendant::Terminal;
 use crate::commands::reach;
 use crate::context::Context;
@@ -14,6 +15,7 @@ use crate::context::Context;
 #[command(after_help = "Example: skillpkg deactivate waitlist")]
 pub(crate) struct Arguments {
     /// The installed skill
+    #[arg(add = candidates::installed())]
     name: String,
     /// For all projects of this user, in agents' global directories
     #[arg(short = 'g', long)]

@@ -6,6 +6,7 @@ use skillpkg::{Error, trust};
 use skillpkg_store::content::{Collected, Store};
 
 use crate::context::Context;
+use crate::working::Working;
 
 /// Remove what no project on this machine uses from the store.
 #[derive(Debug, clap::Args)]
@@ -24,6 +25,7 @@ struct Shape {
 /// Runs it; answers with the exit code.
 #[expect(clippy::unused_async, reason = "every command is awaited")]
 pub(crate) async fn run(_: Arguments, context: &Context) -> Result<u8, Error> {
+    let working = Working::on(context.output, "Looking for what nothing uses");
     let store = Store::open(&context.settings.home)?;
     // First installs are kept out, then what they have brought is found out.
     let collection = store.begin_collection()?;
@@ -36,6 +38,7 @@ pub(crate) async fn run(_: Arguments, context: &Context) -> Result<u8, Error> {
     }
     let proofs = trust::collect_proofs(&context.settings.home, &live.snapshots)?;
     let collected = collection.finish(&live.snapshots)?;
+    drop(working);
     let Collected { snapshots, blobs, bytes } = collected;
     context.output.json(&Shape { snapshots, blobs, bytes, proofs })?;
     context.output.text(&sentence(&collected))?;

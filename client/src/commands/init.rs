@@ -4,10 +4,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use skillpkg::registry::Registry;
 use skillpkg::{Error, Kind};
-use skillpkg_schema::SkillName;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::name::nearest_legal;
+use skillpkg_schema::{QualifiedName, SkillName};
 
 use crate::context::Context;
 
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
     if called(&directory).is_some_and(|called| called != name.as_str()) {
         context.output.talk("The directory's own name is not one that a skill may have.");
     }
-    context.output.talk(&format!("Edit `{shown}/SKILL.md`, then: skillpkg check {shown}"));
+    context.output.talk(&next(context, &name, &shown));
     context.output.json(&json!({
         "name": name.as_str(),
         "version": "0.1.0",
@@ -73,6 +74,32 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
         "files": files.iter().map(|file| file.path).collect::<Vec<_>>(),
     }))?;
     Ok(0)
+}
+
+/// What comes after: each command as it is typed, those that are done already left out.
+fn next(context: &Context, name: &SkillName, shown: &str) -> String {
+    let directory = if shown == "." { String::new() } else { format!(" {shown}") };
+    let mut lines = vec![
+        format!("Edit `{shown}/SKILL.md`, and have it checked: skillpkg check{directory}"),
+        format!("Then publish it:\n  skillpkg publish{directory}"),
+    ];
+    let registry = Registry::for_settings(&context.settings, &QualifiedName::from(name.clone()));
+    match registry {
+        Ok(registry) if registry.has_token() => {}
+        Err(error) if error.code == "no_registry" => {
+            lines.insert(
+                1,
+                "Once, `registry = \"URL\"` in the configuration file, and with a token of that \
+                 registry's operator:\n  skillpkg login"
+                    .to_owned(),
+            );
+        }
+        _ => {
+            let once = "Once, with a token of the registry's operator:\n  skillpkg login";
+            lines.insert(1, once.to_owned());
+        }
+    }
+    lines.join("\n")
 }
 
 /// Writes the files, all or none of them.

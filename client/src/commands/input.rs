@@ -1,15 +1,17 @@
 //! What commands read beside their arguments.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 
 use serde_json::value::RawValue;
 use skillpkg::project::io_hint;
 use skillpkg::{Error, Kind};
 
+use crate::keyboard::Keyboard;
+
 /// The text on stdin, of at most `limit` bytes.
 pub(crate) fn read_stdin(what: &str, limit: u64) -> Result<String, Error> {
-    read(io::stdin().lock(), what, limit)
+    read(Keyboard, what, limit)
 }
 
 /// The text of a file of at most `limit` bytes; `-` is stdin.

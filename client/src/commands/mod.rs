@@ -18,6 +18,7 @@ mod contract;
 mod deactivate;
 mod diff;
 mod doctor;
+mod elsewhere;
 mod exact_version;
 mod found;
 mod gc;
@@ -34,6 +35,7 @@ mod list;
 mod log;
 mod login;
 mod logout;
+mod man;
 mod mcp;
 mod outdated;
 mod owner;
@@ -68,9 +70,14 @@ use clap::{Parser, Subcommand};
 use skillpkg::agents::Reach;
 use skillpkg::install::Options;
 use skillpkg::{Error, Kind};
+use tokio_util::sync::CancellationToken;
 
+use crate::candidates;
 use crate::context::Context;
+use crate::interruption::{self, Losing};
 use crate::output::{Color, Output};
+
+pub(crate) use self::elsewhere::explained;
 
 /// Installs, verifies and runs agent skills.
 #[derive(Debug, Parser)]
@@ -88,7 +95,7 @@ pub(crate) struct CommandLine {
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag that stands alone")]
 pub(crate) struct GlobalArguments {
     /// The registry: a URL, or a name of the user's configuration
-    #[arg(long, global = true, value_name = "URL|NAME")]
+    #[arg(long, global = true, value_name = "URL|NAME", add = candidates::registries())]
     pub(crate) registry: Option<String>,
     /// Print data as JSON
     #[arg(long, global = true)]
@@ -130,13 +137,16 @@ pub(crate) struct PackingArguments {
     /// A PEM file of a key to sign with, in place of this machine's; can be given again
     #[arg(long = "key", value_name = "FILE")]
     pub(crate) keys: Vec<PathBuf>,
+    /// Make this machine's signing key where there is none, without asking
+    #[arg(short = 'y', long, visible_alias = "yes", conflicts_with = "keys")]
+    pub(crate) keygen: bool,
 }
 
 /// Where `install` and `sync` place skills.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PlacingArguments {
     /// An agent to place it for, such as `claude-code`; can be given again
-    #[arg(long = "agent", value_name = "AGENT")]
+    #[arg(long = "agent", value_name = "AGENT", add = candidates::agents())]
     pub(crate) agents: Vec<String>,
     /// For all projects of this user, in agents' global directories
     #[arg(short = 'g', long)]
@@ -249,6 +259,8 @@ enum Command {
     Gc(gc::Arguments),
     /// Print the completions of a shell
     Completions(completions::Arguments),
+    /// Write the manual pages of every command
+    Man(man::Arguments),
 }
 
 /// Runs a command line to its exit code.
@@ -267,6 +279,11 @@ pub(crate) fn run(command_line: CommandLine) -> ExitCode {
     };
     match start(&global, command, output) {
         Ok(code) => ExitCode::from(code),
+        // Whatever failed because of it, and however it says so.
+        Err(_) if interruption::is_told() => {
+            output.fail(&interruption::failure());
+            ExitCode::from(interruption::exit_code())
+        }
         Err(error) => {
             output.fail(&error);
             ExitCode::from(error.kind.exit_code())
@@ -293,13 +310,53 @@ fn start(global: &GlobalArguments, command: Command, output: Output) -> Result<u
         Command::Adopt(arguments) => arguments.directory(),
         _ => None,
     };
+    let told = interruption::watch(command.losing(), output);
     let context = match Context::new(global, directory, output) {
         Err(error) if matches!(command, Command::Doctor(_)) => {
             return doctor::tell_unreadable(&error, output);
         }
         context => context?,
     };
-    runtime.block_on(dispatch(command, &context))
+    runtime.block_on(async {
+        tokio::select! {
+            biased;
+            answer = dispatch(command, &context) => answer,
+            // Dropped where it waits, it takes along what it made for the meanwhile.
+            () = let_go(&told) => Err(interruption::failure()),
+        }
+    })
+}
+
+/// Waits until this process is told to end, and the command does not answer to that itself.
+async fn let_go(told: &CancellationToken) {
+    told.cancelled().await;
+    if interruption::is_answered() {
+        std::future::pending().await
+    }
+}
+
+impl Command {
+    /// What is lost where it is ended wherever it is.
+    fn losing(&self) -> Losing {
+        match self {
+            Self::Check(_)
+            | Self::Inspect(_)
+            | Self::Compile(_)
+            | Self::Resolve(_)
+            | Self::Contract(_)
+            | Self::Whoami(_)
+            | Self::Search(_)
+            | Self::Show(_)
+            | Self::List(_)
+            | Self::Cat(_)
+            | Self::Audit(_)
+            | Self::Policy(_)
+            | Self::Doctor(_)
+            | Self::Completions(_) => Losing::Nothing,
+            Self::Verify(arguments) if !arguments.repairs() => Losing::Nothing,
+            _ => Losing::Something,
+        }
+    }
 }
 
 async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
@@ -346,5 +403,6 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Doctor(arguments) => doctor::run(arguments, context).await,
         Command::Gc(arguments) => gc::run(arguments, context).await,
         Command::Completions(arguments) => completions::run(&arguments, context),
+        Command::Man(arguments) => man::run(&arguments, context),
     }
 }

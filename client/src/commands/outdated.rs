@@ -8,6 +8,7 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::wire::Effect;
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 
+use crate::candidates;
 use crate::commands::attendant::Terminal;
 use crate::commands::{installed, reach};
 use crate::context::Context;
@@ -20,6 +21,7 @@ It exits with 6 where `skillpkg update` would take another version of a skill, a
 installed was yanked or is forbidden by an advisory.")]
 pub(crate) struct Arguments {
     /// Which; all where absent
+    #[arg(add = candidates::installed())]
     names: Vec<String>,
     /// For all projects of this user, in agents' global directories
     #[arg(short = 'g', long)]

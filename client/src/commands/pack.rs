@@ -48,12 +48,12 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
         PathBuf::from(format!("{}-{}{ARCHIVE_ENDING}", manifest.name.name(), manifest.version))
     });
     let there = check_target(&target, &directory, plan.manifest())?;
-    let keys = signing_keys(context, &arguments.packing.keys)?;
+    let keys = signing_keys(context, &arguments.packing)?;
     let parent = directory_of(&target);
     // As readable as any file that its author makes.
     let mut file = unfinished::create(parent, Readers::All)
         .map_err(|error| packing::not_written(parent, &error))?;
-    let archive = packing::write(&plan, &keys, &mut file)?;
+    let archive = packing::write(context, &plan, &keys, &mut file)?;
     let replaces = match there {
         There::Nothing => false,
         There::Archive => {

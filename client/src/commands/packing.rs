@@ -14,6 +14,8 @@ use skillpkg_store::pack::{PackOptions, Packing};
 
 use crate::commands::PackingArguments;
 use crate::context::Context;
+use crate::interruption;
+use crate::working::Working;
 
 /// What `--json` answers of an archive.
 #[derive(Debug, Clone, Serialize)]
@@ -70,7 +72,10 @@ pub(crate) fn plan(
     directory: &Path,
     options: &PackOptions,
 ) -> Result<Packing, Error> {
-    let packing = Packing::plan(directory, options).map_err(|faults| within(directory, faults))?;
+    let packing = {
+        let _working = Working::on(context.output, "Hashing");
+        Packing::plan(directory, options).map_err(|faults| within(directory, faults))?
+    };
     for warning in packing.warnings() {
         context.output.warn(&placed(directory, warning.clone()).to_string());
     }
@@ -122,12 +127,16 @@ fn counted(count: u64, what: &str) -> String {
 
 /// Signs a plan and writes its archive to a file.
 pub(crate) fn write(
+    context: &Context,
     packing: &Packing,
     keys: &[SigningKey],
     file: &mut tempfile::NamedTempFile,
 ) -> Result<Digests, Error> {
     let envelope = packing.sign(keys);
-    packing.write(&envelope, file.as_file_mut()).map_err(not_packed)
+    let _working = Working::on(context.output, "Packing");
+    let digests = packing.write(&envelope, file.as_file_mut()).map_err(not_packed)?;
+    // Whoever interrupted it wants no archive.
+    if interruption::is_told() { Err(interruption::failure()) } else { Ok(digests) }
 }
 
 /// The failure to make an archive: nothing was verified that could have failed to be.

@@ -3,6 +3,7 @@
 use skillpkg::Error;
 use skillpkg::install::{Options, remove};
 
+use crate::candidates;
 use crate::commands::attendant::Terminal;
 use crate::commands::{installed, reach};
 use crate::context::Context;
@@ -12,7 +13,7 @@ use crate::context::Context;
 #[command(after_help = "Example: skillpkg remove waitlist")]
 pub(crate) struct Arguments {
     /// Which
-    #[arg(required = true)]
+    #[arg(required = true, add = candidates::installed())]
     names: Vec<String>,
     /// For all projects of this user, in agents' global directories
     #[arg(short = 'g', long)]

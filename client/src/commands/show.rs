@@ -15,6 +15,7 @@ use skillpkg_schema::signature::{KeyId, PublicKey, verify_release};
 use skillpkg_schema::wire::{Advisory, DeletedVersion, Document, Effect, VersionEntry};
 use skillpkg_schema::{Reference, Requirement, SkillPath};
 
+use crate::candidates;
 use crate::commands::found::counted;
 use crate::commands::inspection::Inspection;
 use crate::commands::{absent, inspect};
@@ -25,6 +26,7 @@ use crate::context::Context;
 #[command(after_help = "Example: skillpkg show waitlist@1.2")]
 pub(crate) struct Arguments {
     /// The skill, `[scope/]name[@requirement]`
+    #[arg(add = candidates::installed())]
     reference: String,
 }
 

@@ -4,6 +4,7 @@
 #[cfg(unix)]
 pub(crate) async fn told_to_end() {
     use tokio::signal::unix::{SignalKind, signal};
+    crate::interruption::answered();
     let listen = || -> std::io::Result<_> {
         Ok((
             signal(SignalKind::interrupt())?,
@@ -27,6 +28,7 @@ pub(crate) async fn told_to_end() {
 #[cfg(windows)]
 pub(crate) async fn told_to_end() {
     use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close};
+    crate::interruption::answered();
     let listen = || -> std::io::Result<_> { Ok((ctrl_c()?, ctrl_break()?, ctrl_close()?)) };
     match listen() {
         Ok((mut interrupt, mut terminate, mut close)) => {

@@ -8,6 +8,7 @@ use skillpkg::{Error, Kind, Settings};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{QualifiedName, Version};
 
+use crate::candidates;
 use crate::commands::attendant::Terminal;
 use crate::commands::{installed, reach};
 use crate::context::Context;
@@ -24,6 +25,7 @@ FILE.merge, and it exits with 6. The copy as it was edited is kept whole in `edi
 home.")]
 pub(crate) struct Arguments {
     /// Which; all where absent
+    #[arg(add = candidates::installed())]
     names: Vec<String>,
     /// For all projects of this user, in agents' global directories
     #[arg(short = 'g', long)]

@@ -10,7 +10,9 @@ use skillpkg::{Error, Kind};
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::diagnostic::escape;
 
+use crate::candidates;
 use crate::context::Context;
+use crate::working::Working;
 
 /// Hash installed skills or archives again, and check their signatures.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
@@ -22,6 +24,7 @@ forbids a skill or nobody vouches for the log of a bundle, and with 6 where only
 they are.")]
 pub(crate) struct Arguments {
     /// Installed skills, archives or bundles; the skills of the project where absent
+    #[arg(add = candidates::installed_or_path())]
     what: Vec<String>,
     /// Every snapshot in the store; policies are asked of this project's skills alone
     #[arg(long, conflicts_with = "what")]
@@ -35,6 +38,13 @@ pub(crate) struct Arguments {
     /// For all projects of this user, in agents' global directories
     #[arg(short = 'g', long)]
     global: bool,
+}
+
+impl Arguments {
+    /// Whether it changes anything.
+    pub(crate) fn repairs(&self) -> bool {
+        self.repair
+    }
 }
 
 /// What `--json` prints.
@@ -52,12 +62,14 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     settings.offline |= arguments.offline;
     let root =
         if arguments.global { settings.home.join("global") } else { settings.project.clone() };
-    let verifier = Verifier::new(&settings, root, arguments.repair)?;
+    let working = Working::on(context.output, "Hashing what is installed");
+    let verifier = Verifier::new(&settings, root, arguments.repair)?.metered(working.meter());
     let report = if arguments.all {
         verifier.everything().await?
     } else {
         named(&verifier, &arguments.what).await?
     };
+    drop(working);
     tell(context, &report)?;
     Ok(report.kind().map_or(0, Kind::exit_code))
 }

@@ -40,6 +40,7 @@ pub(crate) use self::place::Place;
 use self::transport::{Ask, Payload, Transport, json};
 use crate::bundle::{Carried, Shelf};
 use crate::credentials::Credentials;
+use crate::meter::Meter;
 use crate::policy::Policy;
 use crate::settings::{Chosen, Connection, RegistryChoice, registry_text};
 use crate::{Error, Kind, Settings};
@@ -53,6 +54,8 @@ pub struct Registry {
     transport: Transport,
     /// What a bundle holds of it, where one stands in for it.
     shelf: Option<Shelf>,
+    /// Counts what is sent of an archive.
+    meter: Meter,
 }
 
 impl Registry {
@@ -68,7 +71,7 @@ impl Registry {
         connection: &Connection,
     ) -> Result<Self, Error> {
         let transport = Transport::new(url, token, connection, Patience::default())?;
-        Ok(Self { transport, shelf: None })
+        Ok(Self { transport, shelf: None, meter: Meter::default() })
     }
 
     /// The registry that `name` is asked for at; it never falls through to another.
@@ -99,13 +102,19 @@ impl Registry {
 
     /// The same, spoken to as nobody.
     pub(crate) fn without_token(&self) -> Self {
-        Self { transport: self.transport.without_token(), shelf: self.shelf.clone() }
+        Self { transport: self.transport.without_token(), ..self.clone() }
+    }
+
+    /// The same, which counts what it sends of an archive.
+    #[must_use]
+    pub fn metered(self, meter: &Meter) -> Self {
+        Self { meter: meter.clone(), ..self }
     }
 
     /// What a bundle holds of the registry at `url`, asked in its place.
     pub(crate) fn carried(carried: &Arc<Carried>, url: &Url) -> Result<Self, Error> {
         let shelf = Some(carried.shelf(url)?);
-        Ok(Self { transport: Transport::none(url.clone()), shelf })
+        Ok(Self { transport: Transport::none(url.clone()), shelf, meter: Meter::default() })
     }
 
     /// Its base URL.
@@ -227,7 +236,7 @@ impl Registry {
             .len();
         let url = self.skill(name, &[&version.to_string()]);
         // The same archive again is answered as it was the first time.
-        let mut ask = Ask::new(Method::PUT, url, Payload::File(file, size))
+        let mut ask = Ask::new(Method::PUT, url, Payload::File(file, size, self.meter.clone()))
             .repeatable()
             .header("content-type", ARCHIVE_MEDIA_TYPE.to_owned());
         if let Some(key) = key {

@@ -58,6 +58,6 @@ impl Registry {
 
     /// The same, spoken to with another token.
     pub(crate) fn with_token(&self, token: String) -> Result<Self, Error> {
-        Ok(Self { transport: self.transport.with_token(token)?, shelf: self.shelf.clone() })
+        Ok(Self { transport: self.transport.with_token(token)?, ..self.clone() })
     }
 }

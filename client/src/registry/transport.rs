@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, TryStreamExt as _};
 use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde::Serialize;
@@ -16,6 +16,7 @@ use url::Url;
 
 use super::connect::Patience;
 use super::error::RegistryError;
+use crate::meter::{Meter, Unit};
 use crate::settings::{Connection, registry_text};
 
 /// Most bytes of a problem document.
@@ -37,8 +38,8 @@ pub(super) enum Payload {
     Nothing,
     /// A JSON document.
     Json(Bytes),
-    /// A file of this many bytes, streamed.
-    File(PathBuf, u64),
+    /// A file of this many bytes, streamed, and counted as it goes.
+    File(PathBuf, u64, Meter),
 }
 
 /// One request.
@@ -241,11 +242,14 @@ impl Transport {
             Payload::Json(bytes) => {
                 request.header(CONTENT_TYPE, "application/json").body(bytes.clone())
             }
-            Payload::File(path, size) => {
+            Payload::File(path, size, meter) => {
                 let file = tokio::fs::File::open(path).await.map_err(|error| {
                     RegistryError::File { file: path.clone(), reason: error.to_string() }
                 })?;
-                let pieces = tokio_util::io::ReaderStream::with_capacity(file, 64 * 1024);
+                meter.start(Unit::Bytes, *size);
+                let meter = meter.clone();
+                let pieces = tokio_util::io::ReaderStream::with_capacity(file, 64 * 1024)
+                    .inspect_ok(move |piece| meter.add(piece.len() as u64));
                 let pieces = async move {
                     tokio::time::sleep(held_back).await;
                     pieces
@@ -259,7 +263,7 @@ impl Transport {
     /// An upload takes its time, and the server checks all of it before it answers.
     fn patience_for(&self, payload: &Payload) -> Duration {
         match payload {
-            Payload::File(_, size) => {
+            Payload::File(_, size, _) => {
                 self.patience.answer * 2 + Duration::from_secs(size / (16 * 1024))
             }
             _ => self.patience.answer,
@@ -335,7 +339,7 @@ impl Transport {
     /// Why a request was not answered.
     fn not_sent(&self, error: &reqwest::Error, payload: &Payload) -> RegistryError {
         match payload {
-            Payload::File(_, size) if !error.is_connect() && !error.is_timeout() => {
+            Payload::File(_, size, _) if !error.is_connect() && !error.is_timeout() => {
                 let (url, proxy) = (self.shown(), self.proxy.clone());
                 RegistryError::BrokenOff { url, proxy, size: *size, cause: cause(error) }
             }

@@ -20,6 +20,7 @@ use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 use skillpkg_store::content::{Store, TreeProblemKind};
 
+use crate::meter::Meter;
 use crate::policy::{Place, Policy, Rule};
 use crate::project::{Locked, ProjectDirectory, Source};
 use crate::state::State;
@@ -232,6 +233,7 @@ pub struct Verifier<'a> {
     trust: Trust<'a>,
     policy: Policy,
     repair: bool,
+    meter: Meter,
 }
 
 impl<'a> Verifier<'a> {
@@ -241,7 +243,14 @@ impl<'a> Verifier<'a> {
         let (store, state) = (settings.store()?, State::new(&settings.home));
         let policy = Policy::of_project(settings, &root)?;
         let trust = Trust::new(settings, Rules::of(&policy));
-        Ok(Self { settings, root, store, state, trust, policy, repair })
+        let meter = Meter::default();
+        Ok(Self { settings, root, store, state, trust, policy, repair, meter })
+    }
+
+    /// The same, which counts the snapshots that it has hashed.
+    #[must_use]
+    pub fn metered(self, meter: &Meter) -> Self {
+        Self { meter: meter.clone(), ..self }
     }
 
     /// Verifies the project's skills: those with one of `names`, or all where there are none.

@@ -10,6 +10,7 @@ use super::{Problem, ProblemKind, Report, Subject, Verifier};
 use crate::Error;
 use crate::install::{Candidate, check_file_signer};
 use crate::keys::UNKNOWN_KEY_HINT;
+use crate::meter::Unit;
 use crate::parallel;
 use crate::registry::Registry;
 use crate::revocation::of_known_registries;
@@ -20,7 +21,12 @@ impl Verifier<'_> {
     /// processor.
     pub(super) async fn snapshots(&self, subjects: &[Subject]) -> Result<Report, Error> {
         let ring = self.keys()?;
-        let looked = parallel::map(subjects, |subject| self.look(&ring, subject))?;
+        self.meter.start(Unit::Skills, subjects.len() as u64);
+        let looked = parallel::map(subjects, |subject| {
+            let looked = self.look(&ring, subject);
+            self.meter.add(1);
+            looked
+        })?;
         let mut report = Report::default();
         for (subject, look) in subjects.iter().zip(looked) {
             report.add(self.conclude(&ring, subject, look?).await?);

@@ -100,12 +100,32 @@ fn the_version_goes_to_stdout() {
 }
 
 #[test]
-fn the_completions_of_every_shell_name_the_commands() {
+fn the_completions_of_every_shell_ask_this_program() {
     let machine = Machine::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = machine.ok(&["completions", shell]).stdout;
-        assert!(script.contains("publish") && script.contains("skillpkg"), "{shell}");
+        assert!(script.contains("SKILLPKG_COMPLETE") && script.contains("skillpkg"), "{shell}");
     }
+}
+
+#[test]
+fn manual_pages_are_written_for_every_command() {
+    let machine = Machine::new();
+    let written = machine.ok(&["man", "pages", "--json"]).json();
+    let pages = written["pages"].as_array().unwrap();
+    assert!(pages.len() > 40, "{written}");
+    for page in pages {
+        let page = machine.work().join("pages").join(page.as_str().unwrap());
+        let text = std::fs::read_to_string(&page).unwrap();
+        assert!(text.contains(".TH "), "{}", page.display());
+    }
+    // Again, over those that are there.
+    machine.ok(&["man", "pages"]);
+    let printed = machine.ok(&["man"]).stdout;
+    assert!(printed.contains(".TH ") && printed.contains("skillpkg\\-install(1)"), "{printed}");
+    insta::assert_snapshot!(
+        std::fs::read_to_string(machine.work().join("pages/skillpkg-remove.1")).unwrap()
+    );
 }
 
 #[cfg(target_os = "linux")]

@@ -9,8 +9,13 @@ mod diffing;
 mod doctoring;
 mod help;
 mod inspecting;
+#[cfg(unix)]
+mod interrupted;
+mod json;
 mod keys;
 mod packing;
+#[cfg(unix)]
+mod progress;
 mod publishing;
 mod starting;
 mod support;

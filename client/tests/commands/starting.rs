@@ -64,3 +64,33 @@ fn a_directory_whose_name_can_be_none_gets_a_skill_of_another() {
         assert_eq!(machine.ok(&["check", directory, "--json"]).json()["ok"], true);
     }
 }
+
+#[test]
+fn a_skill_is_published_without_a_key_where_somebody_says_that_one_is_to_be_made() {
+    let machine = Machine::new();
+    machine.ok(&["init", "my-skill"]);
+    let ran = machine.run(&["publish", "my-skill", "--dry-run", "--json"]);
+    assert_eq!((ran.code, ran.error_code().as_str()), (1, "no_key"));
+    let hint = ran.json()["error"]["hint"].as_str().unwrap().to_owned();
+    assert!(hint.contains("`skillpkg keygen`") && hint.contains("`--keygen`"), "{hint}");
+    assert!(!machine.home().join("keys").exists());
+
+    let made = machine.ok(&["publish", "my-skill", "--dry-run", "-y"]);
+    assert!(made.stderr.contains("Made a signing key"), "{}", made.stderr);
+    assert!(machine.home().join("keys/default.pem").exists());
+    // Once there is one, nothing is said of it.
+    let again = machine.ok(&["pack", "my-skill", "--keygen"]);
+    assert!(!again.stderr.contains("Made"), "{}", again.stderr);
+}
+
+#[test]
+fn no_key_is_made_in_the_place_of_one_that_is_named() {
+    let mut machine = Machine::new();
+    machine.ok(&["init", "my-skill"]);
+    let both = machine.run(&["pack", "my-skill", "--key", "absent.pem", "-y", "--json"]);
+    assert_eq!((both.code, both.error_code().as_str()), (2, "usage"));
+    machine.set("SKILLPKG_KEY", "absent.pem");
+    let ran = machine.run(&["pack", "my-skill", "-y", "--json"]);
+    assert_eq!((ran.code, ran.error_code().as_str()), (1, "no_key"));
+    assert!(!machine.home().join("keys").exists() && !machine.work().join("absent.pem").exists());
+}

@@ -171,6 +171,9 @@ fn without_digests(text: &str) -> String {
     shown
 }
 
+/// In the place of a status: the request is never answered.
+pub(crate) const SILENT: &str = "silent";
+
 /// A registry that answers by path, and remembers the heads of what it was asked.
 pub(crate) struct Canned {
     pub(crate) url: String,
@@ -189,6 +192,7 @@ impl Canned {
             .map(|(path, status, kind, body)| [path, status, kind, body].map(|s| (*s).to_owned()))
             .collect();
         std::thread::spawn(move || {
+            let mut waiting = Vec::new();
             for stream in listener.incoming() {
                 let Ok(mut stream) = stream else { return };
                 let mut head = Vec::new();
@@ -213,6 +217,11 @@ impl Canned {
                     body.len()
                 );
                 remembered.lock().unwrap().push(head);
+                if status == SILENT {
+                    // Open, so that whoever asked waits.
+                    waiting.push(stream);
+                    continue;
+                }
                 let _ = stream.write_all(answer.as_bytes());
             }
         });

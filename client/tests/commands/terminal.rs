@@ -13,7 +13,7 @@ use rustix::termios::{LocalModes, tcgetattr};
 use crate::support::{BINARY, Machine, example};
 
 /// A command at a terminal.
-struct Session {
+pub(crate) struct Session {
     keyboard: File,
     /// What is on the screen so far.
     screen: Arc<Mutex<Vec<u8>>>,
@@ -24,7 +24,7 @@ struct Session {
 }
 
 impl Session {
-    fn start(machine: &Machine, arguments: &[&str]) -> Self {
+    pub(crate) fn start(machine: &Machine, arguments: &[&str]) -> Self {
         let pty = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&pty).unwrap();
         unlockpt(&pty).unwrap();
@@ -47,12 +47,41 @@ impl Session {
         Self { keyboard, screen, reader, terminal, child }
     }
 
-    fn seen(&self) -> String {
+    /// The process.
+    pub(crate) fn id(&self) -> rustix::process::Pid {
+        rustix::process::Pid::from_child(&self.child)
+    }
+
+    /// Whether what is typed is shown.
+    pub(crate) fn shows_typing(&self) -> bool {
+        tcgetattr(&self.terminal).unwrap().local_modes.contains(LocalModes::ECHO)
+    }
+
+    /// Waits until this is on the screen.
+    pub(crate) fn sees(&self, text: &str) {
+        let started = Instant::now();
+        while !self.seen().contains(text) {
+            assert!(started.elapsed() < Duration::from_mins(1), "{text}: {}", self.seen());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Types keys, whatever is asked.
+    pub(crate) fn types(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// The exit code once it has ended.
+    pub(crate) fn ended(&mut self) -> i32 {
+        self.child.wait().unwrap().code().unwrap_or(-1)
+    }
+
+    pub(crate) fn seen(&self) -> String {
         String::from_utf8_lossy(&self.screen.lock().unwrap()).into_owned()
     }
 
     /// Types a line once this was asked so many times, and what is typed is not shown.
-    fn answer(&mut self, question: &str, times: usize, line: &str) {
+    pub(crate) fn answer(&mut self, question: &str, times: usize, line: &str) {
         let started = Instant::now();
         let is_shown =
             |terminal: &File| tcgetattr(terminal).unwrap().local_modes.contains(LocalModes::ECHO);
@@ -64,7 +93,7 @@ impl Session {
     }
 
     /// The exit code, and all that was on the screen.
-    fn end(mut self) -> (i32, String) {
+    pub(crate) fn end(mut self) -> (i32, String) {
         let code = self.child.wait().unwrap().code().unwrap_or(-1);
         drop(self.terminal);
         self.reader.join().unwrap();
@@ -101,4 +130,19 @@ fn a_person_is_asked_twice_for_a_new_passphrase_and_sees_neither() {
     let refused = Session::start(&machine, &["pack", &source, "-o", "a.zst", "--no-input"]);
     let (code, seen) = refused.end();
     assert_eq!(code, 2, "{seen}");
+}
+
+#[test]
+fn a_person_without_a_key_is_asked_whether_one_is_to_be_made() {
+    let machine = Machine::new();
+    let source = example("release-notes");
+    for (answer, code, is_made) in [("n", 1, false), ("y", 0, true)] {
+        let mut session = Session::start(&machine, &["publish", &source, "--dry-run"]);
+        session.sees("Make a signing key? [y/N] ");
+        session.types(&format!("{answer}\r"));
+        let (ended, seen) = session.end();
+        assert_eq!(ended, code, "{seen}");
+        assert_eq!(machine.home().join("keys/default.pem").exists(), is_made);
+        assert!(is_made || seen.contains("`skillpkg keygen` makes one"), "{seen}");
+    }
 }

@@ -4,6 +4,7 @@ mod advisory;
 mod directory;
 mod gc;
 mod log;
+mod man;
 mod mirror;
 mod name;
 mod output;
@@ -83,6 +84,10 @@ enum Command {
     Verify(verify::Verify),
     /// Remove objects that no row names
     Gc(gc::Gc),
+    /// Write the manual pages of every command
+    Man(man::Man),
+    /// Print the completions of a shell
+    Completions(man::Completions),
 }
 
 /// How a command answers.
@@ -223,6 +228,8 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
             Command::Token(token) => (token.run().await, token.json()),
             Command::Verify(verify) => (verify.run().await, verify.json()),
             Command::Gc(gc) => (gc.run().await, gc.json()),
+            Command::Man(man) => (man.run(), false),
+            Command::Completions(completions) => (completions.run(), false),
         }
     });
     match answer {

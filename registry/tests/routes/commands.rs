@@ -510,6 +510,8 @@ fn every_command_has_help_with_an_example() {
         &["token", "revoke"],
         &["verify"],
         &["gc"],
+        &["man"],
+        &["completions"],
     ] {
         let mut help = Command::new(env!("CARGO_BIN_EXE_skillpkg-registry"));
         let mut help = help.args(arguments).arg("--help").stdout(Stdio::piped()).spawn().unwrap();

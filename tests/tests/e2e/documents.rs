@@ -126,3 +126,94 @@ fn the_authors_guide_shows_what_its_commands_print() {
     }
     assert_eq!(text.lines().count(), followed.lines().count());
 }
+
+/// One need of the users' guide: what its heading says, and the commands below it.
+struct Need {
+    heading: String,
+    commands: Vec<String>,
+}
+
+fn needs(guide: &str) -> Vec<Need> {
+    let mut needs: Vec<Need> = Vec::new();
+    let mut lines = guide.lines();
+    while let Some(line) = lines.next() {
+        if let Some(heading) = line.strip_prefix("### ") {
+            needs.push(Need { heading: heading.to_owned(), commands: Vec::new() });
+        }
+        // Longer than the fence of what is only shown.
+        if line == "````sh" {
+            let block = lines.by_ref().take_while(|line| *line != "````").map(str::to_owned);
+            needs.last_mut().unwrap().commands.extend(block);
+        }
+    }
+    needs.retain(|need| !need.commands.is_empty());
+    needs
+}
+
+/// The exit code that a command's comment tells; 0 where it tells none.
+fn told_exit(command: &str) -> i32 {
+    let told = command.split_once("# exits with ").map(|(_, told)| told);
+    let digits = |told: &str| told.chars().take_while(char::is_ascii_digit).collect::<String>();
+    told.map_or(0, |told| digits(told).parse().unwrap())
+}
+
+#[test]
+fn the_commands_that_meet_a_need_of_users_do_so() {
+    let needs = needs(&fs::read_to_string(guide("users.md")).unwrap());
+    assert!(needs.len() > 12);
+    let context = TestContext::new();
+    let author = context.author("ada");
+    for version in ["1.0.0", "1.1.0"] {
+        context.publish(&author, "waitlist", version, version, Some("echo hello"));
+    }
+    let path = format!(
+        "{}:{}",
+        binary("skillpkg").parent().unwrap().display(),
+        std::env::var("PATH").unwrap()
+    );
+    for (number, Need { heading, commands }) in needs.iter().enumerate() {
+        let machine = context.machine(&format!("reader-{number}"));
+        match heading.as_str() {
+            "I want a skill in my project"
+            | "I want to see what a skill may run before I install it" => {}
+            "I have just cloned a project" => {
+                let colleague = context.machine("colleague");
+                colleague.run(&["install", "waitlist", "-y"]).succeeded();
+                for file in ["skillpkg.toml", "skillpkg.lock"] {
+                    machine.write(file, &colleague.read(file));
+                }
+            }
+            "I want the newest versions" => {
+                machine.run(&["install", "waitlist@=1.0.0", "-y"]).succeeded();
+                let file = machine.read("skillpkg.toml").replace("=1.0.0", "1");
+                machine.write("skillpkg.toml", &file);
+            }
+            _ => {
+                machine.run(&["install", "waitlist", "-y"]).succeeded();
+            }
+        }
+        for command in commands {
+            let mut shell = Command::new("sh");
+            let of = machine.command(&["--version"]);
+            for (name, value) in of.get_envs() {
+                if let Some(value) = value {
+                    shell.env(name, value);
+                }
+            }
+            let ran = shell
+                .args(["-c", command])
+                .env("PATH", &path)
+                .current_dir(&machine.project)
+                .stdin(Stdio::null())
+                .output()
+                .unwrap();
+            assert_eq!(
+                ran.status.code(),
+                Some(told_exit(command)),
+                "{heading}: {command}\n{}{}",
+                String::from_utf8_lossy(&ran.stdout),
+                String::from_utf8_lossy(&ran.stderr),
+            );
+        }
+    }
+}

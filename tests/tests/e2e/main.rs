@@ -13,12 +13,15 @@ mod bundle;
 #[cfg(target_os = "linux")]
 mod calls;
 mod clawhub;
+mod completions;
 mod documents;
 #[cfg(target_os = "linux")]
 mod eligible;
 mod faces;
 mod files;
 mod findings;
+#[cfg(unix)]
+mod first_hour;
 mod install;
 mod interrupted;
 mod keys;

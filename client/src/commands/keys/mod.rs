@@ -12,6 +12,7 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::signature::PublicKey;
 use skillpkg_schema::wire::Key;
 
+use crate::candidates;
 use crate::commands::passphrase::public_key;
 use crate::commands::signing::opened;
 use crate::commands::{account, reason};
@@ -73,6 +74,7 @@ Compare the id that it prints with the one that the author tells you.")]
     )]
     Revoke {
         /// The key's id, or at least 8 of its first digits
+        #[arg(add = candidates::key_ids())]
         id: String,
         /// Why, for those who have something that it signed
         #[arg(long)]

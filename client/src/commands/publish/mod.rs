@@ -23,6 +23,8 @@ use crate::commands::found::counted;
 use crate::commands::packing::{self, ShownArchive};
 use crate::commands::rehearsal::Outcome;
 use crate::context::Context;
+use crate::interruption;
+use crate::working::Working;
 
 /// Check, pack, sign and upload skills.
 #[derive(Debug, clap::Args)]
@@ -116,9 +118,14 @@ async fn one(
     context.output.talk(&packing::tell(&ready.manifest));
     let archive = ready.shown(source);
     let (name, version) = (&ready.manifest.name, &ready.manifest.version);
-    let registry = registry_of(context, name, trusted).await?;
+    let working = Working::on(context.output, "Sending");
+    let registry = registry_of(context, name, trusted).await?.metered(working.meter());
     let url = registry_text(registry.url());
+    interruption::advise(format!(
+        "`skillpkg show {name}` tells whether it arrived; publishing it again does no harm"
+    ));
     let sent = send(context, &registry, &ready, trusted).await?;
+    drop(working);
     remember(context, &registry, &format!("{name} {version}")).await?;
     tell(context, source, &sent, url, &ready.keys());
     context.output.json(&Published::sent(archive, url, &sent))?;

@@ -88,7 +88,7 @@ impl<'a> Maker<'a> {
                 .with_hint("`--scope` publishes each in a scope, under the name in its file"));
         }
         if sources.iter().any(|source| !source.is_file()) {
-            self.keys = Some(signing_keys(self.context, &self.arguments.keys)?);
+            self.keys = Some(signing_keys(self.context, self.arguments)?);
         }
         Ok(self)
     }
@@ -104,14 +104,14 @@ impl<'a> Maker<'a> {
         let plan = packing::plan(context, directory, &options)?;
         let keys = match self.keys.take() {
             Some(keys) => keys,
-            None => signing_keys(context, &self.arguments.keys)?,
+            None => signing_keys(context, self.arguments)?,
         };
         let keys = self.keys.insert(keys).clone();
         // Its owner's alone: what goes to a private scope is not for others on this machine.
         let temporary = std::env::temp_dir();
         let mut file = unfinished::create(&temporary, Readers::Owner)
             .map_err(|error| packing::not_written(&temporary, &error))?;
-        let archive = packing::write(&plan, &keys, &mut file)?;
+        let archive = packing::write(context, &plan, &keys, &mut file)?;
         Ok(Ready {
             manifest: plan.manifest().clone(),
             archive,
