@@ -108,7 +108,7 @@ fn lines(approval: &Approval) -> Vec<String> {
     }
     if !changes.is_empty() {
         lines.push(format!(
-            "what changes in all (`skillpkg diff {name} {name}@{version}` has the rest):"
+            "what changes in all (`skillpkg update --dry-run {name}` has the rest):"
         ));
         lines.extend(changes.iter().map(|line| format!("  {line}").trim_end().to_owned()));
     }

@@ -69,8 +69,15 @@ pub(super) fn drift(
     let sync = format!("`skillpkg sync{global}` makes it what the lockfile says");
     match differs(settings, &Options::new(reach), attendant) {
         Ok(found) => {
-            let told = found.into_iter().map(|one| Complaint::new(Area::Project, one.what, &*sync));
-            complaints.extend(told);
+            complaints.extend(found.into_iter().map(|one| {
+                let edits = format!(
+                    "it is kept as it is; `skillpkg sync{global} --discard-edits` puts back what was \
+                     signed"
+                );
+                let advice = if one.is_edit { edits } else { sync.clone() };
+                let complaint = Complaint::new(Area::Project, one.what, advice);
+                Complaint { note: one.is_edit, ..complaint }
+            }));
         }
         Err(error) if error.code == "no_store" => {
             let what = "nothing of it was ever brought to this machine";

@@ -179,11 +179,19 @@ impl Host {
 }
 
 /// Holds an active skill against the lockfile: what a project does not have is not run, and what it
-/// has another snapshot of is not run in its old one.
+/// has another snapshot of is not run in its old one; nor what it says more of than was verified.
 pub(super) fn check_locked<'l>(active: &Active, lock: &'l LockFile) -> Result<&'l Locked, Error> {
     let name = &active.name;
     let message = match lock.skill(name) {
-        Some(locked) if locked.address == active.address => return Ok(locked),
+        Some(locked) if locked.address == active.address => {
+            if active.is_as_locked(locked) != Some(false) {
+                return Ok(locked);
+            }
+            format!(
+                "what `{LOCK_FILE}` says of `{name}` (version, source, key, archive or leaf of the \
+                 log) is not what was verified when it was placed"
+            )
+        }
         Some(locked) => format!(
             "`{name}` {} ({}) is active here, and `{LOCK_FILE}` says {} ({})",
             active.version, active.address, locked.version, locked.address

@@ -112,7 +112,7 @@ impl Change {
                 version: locked.version.clone(),
                 address: locked.address,
                 key: Some(locked.key),
-                proven: Some(ProvenOf { archive: locked.archive, log_index: locked.log_index }),
+                proven: Some(ProvenOf::of(&locked)),
                 programs: programs(session, prepared),
             });
         } else {

@@ -93,6 +93,8 @@ pub struct Drift {
     pub name: Option<QualifiedName>,
     /// What is different, a phrase that can be printed.
     pub what: String,
+    /// Whether it is a copy with its user's edits, which every command keeps.
+    pub is_edit: bool,
 }
 
 /// Finishes a change that a kill cut short, unless another process is at work on the project.
@@ -185,7 +187,8 @@ fn differs(remembered: &ProjectState, locked: &Locked) -> Option<String> {
         return Some(format!("{version} ({address}) is active, and the lockfile names another"));
     }
     (is_other(remembered, locked) == Some(true)).then(|| {
-        "the lockfile names another archive or another leaf of the log than was verified".to_owned()
+        "the lockfile says another version, source, key, archive or leaf of the log than was verified"
+            .to_owned()
     })
 }
 
@@ -235,9 +238,9 @@ pub fn drift(
     let settings = &Settings { looks_only: settings.is_read_only(), ..settings.clone() };
     let session = Session::open_to_look(settings, options, attendant)?;
     session.require_project_file()?;
-    let mut drift: Vec<Drift> = Vec::new();
+    let (mut drift, mut edits) = (Vec::new(), Vec::new());
     let mut add = |name: Option<&QualifiedName>, what: String| {
-        drift.push(Drift { name: name.cloned(), what });
+        drift.push(Drift { name: name.cloned(), what, is_edit: false });
     };
     if session.state.journal(session.root())?.is_some() {
         add(None, "a change was cut short".to_owned());
@@ -295,7 +298,8 @@ pub fn drift(
                 }
                 for (path, files) in &plan.kept {
                     let path = escape(&path.to_string_lossy());
-                    add(Some(name), format!("`{path}` was edited: {}", files.join(", ")));
+                    let what = format!("`{path}` was edited: {}", files.join(", "));
+                    edits.push(Drift { name: Some(name.clone()), what, is_edit: true });
                 }
             }
             Err(error) => add(Some(name), error.message),
@@ -315,5 +319,6 @@ pub fn drift(
             add(Some(name), format!("`{name}` is placed, and not asked for"));
         }
     }
+    drift.extend(edits);
     Ok(drift)
 }

@@ -292,7 +292,10 @@ fn nearest(document: &Document, requirement: &Requirement) -> Option<Version> {
         .min_by_key(|version| {
             let found = version.semver();
             let far = match found.major.abs_diff(major) {
-                0 => (0, found.minor.abs_diff(minor), found.patch.abs_diff(patch)),
+                0 => match found.minor.abs_diff(minor) {
+                    0 => (0, 0, found.patch.abs_diff(patch)),
+                    minors => (0, minors, 0),
+                },
                 majors => (majors, 0, 0),
             };
             (far, std::cmp::Reverse((*version).clone()))

@@ -6,23 +6,22 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use crate::project::{LOCK_FILE, Locked};
-use crate::state::{ProjectState, ProvenOf};
+use crate::state::ProjectState;
 use crate::trust::{Claim, KeptProofs, Trust};
 use crate::{Error, Kind};
 
-/// Whether the lockfile names another archive or another leaf of a skill than was verified when
-/// agents were first shown it; [`None`] where that is not remembered.
+/// Whether the lockfile says something else of a skill than was verified when agents were first shown
+/// it; [`None`] where that is not remembered.
 pub(super) fn is_other(remembered: &ProjectState, keep: &Locked) -> Option<bool> {
     let active = remembered.active(&keep.name).filter(|one| one.address == keep.address)?;
-    let named = ProvenOf { archive: keep.archive, log_index: keep.log_index };
-    active.proven.map(|proven| proven != named)
+    active.is_as_locked(keep).map(|is_same| !is_same)
 }
 
 /// The refusal of what the lockfile says of a skill that is here, and that nobody vouches for.
 pub(super) fn not_as_verified(keep: &Locked) -> Error {
     let message = format!(
-        "`{LOCK_FILE}` names another archive or another leaf of the log of `{}@{}` than was \
-         verified when it was installed",
+        "`{LOCK_FILE}` says another version, source, key, archive or leaf of the log of `{}@{}` \
+         than was verified when it was installed",
         keep.name, keep.version
     );
     Error::new(Kind::Verification, "digest_mismatch", message)

@@ -28,6 +28,8 @@ use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{Blake3Digest, ContentAddress, QualifiedName, SkillName, Version};
 
 use crate::Error;
+use crate::project::{Locked, Source};
+use crate::settings::registry_text;
 
 /// The format of the files that this version reads and writes.
 pub const STATE_VERSION: u64 = 1;
@@ -82,14 +84,45 @@ pub struct Active {
     pub programs: BTreeMap<String, PathBuf>,
 }
 
-/// Which archive a skill came in, and where its record is in the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+impl Active {
+    /// Whether a lockfile says of the skill just what was verified when it was placed; [`None`] where
+    /// that is not remembered.
+    ///
+    /// What is said against a version, and what a policy says of its source, is looked up by what the
+    /// lockfile says: it counts for nothing until it is what was verified.
+    pub(crate) fn is_as_locked(&self, locked: &Locked) -> Option<bool> {
+        let proven = self.proven.as_ref()?;
+        let named = ProvenOf::of(locked);
+        let is_same_key = self.key.is_none_or(|key| key == locked.key);
+        let is_same_source = proven.source.is_none() || proven.source == named.source;
+        let is_same_place = proven.archive == named.archive && proven.log_index == named.log_index;
+        let is_same_version = self.version == locked.version && self.address == locked.address;
+        Some(is_same_version && is_same_key && is_same_source && is_same_place)
+    }
+}
+
+/// Which archive a skill came in and from where, and where its record is in the log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProvenOf {
+    /// Its registry's URL, or `file`; [`None`] where an earlier version placed the skill.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
     /// The archive's digest.
     pub archive: ContentAddress,
     /// Its leaf, where it is in a log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_index: Option<u64>,
+}
+
+impl ProvenOf {
+    /// What a lockfile names.
+    pub(crate) fn of(locked: &Locked) -> Self {
+        let source = match &locked.source {
+            Source::Registry(url) => registry_text(url).to_owned(),
+            Source::File(_) => "file".to_owned(),
+        };
+        Self { source: Some(source), archive: locked.archive, log_index: locked.log_index }
+    }
 }
 
 /// What is remembered of one project.

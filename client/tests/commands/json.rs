@@ -17,6 +17,8 @@ const WRONG: &[(&str, &[&str])] = &[
     ("audit", &["--no-such"]),
     ("bundle", &["--list", "absent"]),
     ("call", &["absent", "tool"]),
+    ("agents reset", &["--no-such"]),
+    ("agents use", &["absent"]),
     ("cat", &["absent", "SKILL.md"]),
     ("check", &["absent"]),
     ("compile", &["absent"]),

@@ -227,3 +227,31 @@ fn a_lockfile_that_was_edited_is_refused_where_the_skill_is_installed_too() {
     machine.run(&["sync", "--frozen"]).succeeded();
     machine.run(&["verify"]).succeeded();
 }
+
+#[test]
+fn what_a_lockfile_says_otherwise_than_was_verified_lets_nothing_run() {
+    let (context, author, machine) = installed();
+    context.publish(&author, "waitlist", "1.3.0", "1.3.0", Some("sh NOTES.md"));
+    context.forbid(&author, "waitlist@=1.2.0", "it sends mail");
+    // It learns of the advisory, and then no word of the lockfile makes it another skill's.
+    machine.run(&["outdated"]);
+    assert_eq!(machine.json(&["call", "waitlist", "go"])["error"]["code"], "advisory_forbids");
+    let lock = machine.read("skillpkg.lock");
+    let line = |key: &str| lock.lines().find(|line| line.starts_with(key)).unwrap().to_owned();
+    for (before, after) in [
+        (line("registry = "), "registry = \"https://nowhere.example\"".to_owned()),
+        (line("version = \"1.2.0"), "version = \"1.3.0\"".to_owned()),
+        (line("key = "), format!("key = \"{}\"", "1".repeat(64))),
+    ] {
+        machine.write("skillpkg.lock", &lock.replace(&before, &after));
+        for arguments in [&["call", "waitlist", "go"][..], &["compile", "waitlist"]] {
+            let code = machine.json(arguments)["error"]["code"].clone();
+            assert_eq!(code, "lock_outdated", "{after}: {arguments:?}");
+        }
+        let listed = machine.run(&["list"]).succeeded();
+        assert!(listed.stdout.contains("than was verified"), "{after}: {}", listed.stdout);
+        assert_ne!(machine.run(&["sync", "--check"]).code, 0, "{after}");
+    }
+    machine.write("skillpkg.lock", &lock);
+    assert_eq!(machine.json(&["call", "waitlist", "go"])["error"]["code"], "advisory_forbids");
+}
