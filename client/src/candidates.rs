@@ -46,7 +46,7 @@ pub(crate) fn agents() -> ArgValueCompleter {
     offering(|| {
         let catalogue = settings().and_then(|settings| Agents::of(&settings).ok());
         let agents = catalogue.iter().flat_map(Agents::all);
-        agents.map(|agent| agent.id.to_string()).collect()
+        agents.map(|agent| agent.id.clone()).collect()
     })
 }
 
@@ -132,8 +132,8 @@ fn capabilities_of(words: &[String]) -> Option<Vec<String>> {
         return None;
     }
     let manifest = Store::open(&settings.home).ok()?.stored(&locked.address).ok()??.manifest;
-    let tools = manifest.tools.iter().map(|tool| tool.id.to_string());
-    Some(tools.chain(manifest.scripts.iter().map(|script| script.name.to_string())).collect())
+    let tools = manifest.tools.iter().map(|tool| tool.id.clone());
+    Some(tools.chain(manifest.scripts.iter().map(|script| script.name.clone())).collect())
 }
 
 #[cfg(test)]

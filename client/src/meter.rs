@@ -8,8 +8,6 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 pub enum Unit {
     /// Skills.
     Skills,
-    /// Files.
-    Files,
     /// Bytes.
     Bytes,
 }
@@ -58,7 +56,6 @@ impl Meter {
     pub fn read(&self) -> Reading {
         let unit = match self.0.unit.load(Ordering::Relaxed) {
             0 => Unit::Skills,
-            1 => Unit::Files,
             _ => Unit::Bytes,
         };
         Reading {
@@ -77,7 +74,7 @@ mod tests {
     fn clones_count_together_and_a_start_counts_anew() {
         let meter = Meter::default();
         assert_eq!(meter.read(), Reading { unit: Unit::Skills, done: 0, total: 0 });
-        for unit in [Unit::Skills, Unit::Files, Unit::Bytes] {
+        for unit in [Unit::Skills, Unit::Bytes] {
             meter.start(unit, 9);
             std::thread::scope(|scope| {
                 for _ in 0..3 {

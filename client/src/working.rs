@@ -49,7 +49,7 @@ impl Working {
             if let Ok(mut drawn) = DRAWN.lock() {
                 *drawn = Some(bar);
             }
-            let mut styled = None;
+            let mut styled = "";
             loop {
                 if let Ok(drawn) = DRAWN.lock()
                     && let Some(bar) = drawn.as_ref()
@@ -80,18 +80,17 @@ impl Drop for Working {
     }
 }
 
-/// Draws how far it is; `styled` is what is counted in what is drawn.
-fn show(bar: &ProgressBar, meter: &Meter, styled: &mut Option<Option<Unit>>) {
+/// Draws how far it is; `styled` is how it was drawn before.
+fn show(bar: &ProgressBar, meter: &Meter, styled: &mut &'static str) {
     let counted = meter.read();
     let unit = (counted.total > 0).then_some(counted.unit);
-    if *styled != Some(unit) {
-        *styled = Some(unit);
-        let template = match unit {
-            None => "{spinner} {msg} ({elapsed})",
-            Some(Unit::Bytes) => "{spinner} {msg} {bar:30} {bytes}/{total_bytes}",
-            Some(Unit::Files) => "{spinner} {msg} {bar:30} {pos}/{len} files",
-            Some(Unit::Skills) => "{spinner} {msg} {bar:30} {pos}/{len} skills",
-        };
+    let template = match unit {
+        None => "{spinner} {msg} ({elapsed})",
+        Some(Unit::Bytes) => "{spinner} {msg} {bar:30} {bytes}/{total_bytes}",
+        Some(Unit::Skills) => "{spinner} {msg} {bar:30} {pos}/{len} skills",
+    };
+    if *styled != template {
+        *styled = template;
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }

@@ -331,7 +331,7 @@ fn start(global: &GlobalArguments, command: Command, output: Output) -> Result<u
 async fn let_go(told: &CancellationToken) {
     told.cancelled().await;
     if interruption::is_answered() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

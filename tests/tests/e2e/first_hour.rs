@@ -18,7 +18,7 @@ fn a_skill_is_published_with_three_commands() {
     }
     author.run_with_input(&["login"], &token).succeeded();
     author.run(&["publish", "my-skill", "-y"]).succeeded();
-    let shown = context.machine("reader").json(&["show", "my-skill", "--json"]);
+    let shown = context.machine("reader").json(&["show", "my-skill"]);
     assert!(shown.to_string().contains("\"my-skill\""), "{shown}");
     // Whoever is logged in is not told to.
     let again = author.run(&["init", "other", "--hard"]).succeeded();

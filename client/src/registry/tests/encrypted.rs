@@ -10,6 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, Stream};
 
 use super::patience;
+use crate::meter::Meter;
 use crate::registry::Registry;
 use crate::registry::transport::Transport;
 use crate::settings::{Connection, registry_url};
@@ -57,10 +58,7 @@ fn serve(certificate: &str) -> u16 {
 async fn account(url: &str, ca: Option<&str>) -> Result<String, Error> {
     let connection = Connection { ca: ca.map(|file| certificates().join(file)), proxy: None };
     let transport = Transport::new(registry_url(url).unwrap(), None, &connection, patience())?;
-    Ok(Registry { transport, shelf: None, meter: crate::meter::Meter::default() }
-        .who_am_i()
-        .await?
-        .account)
+    Ok(Registry { transport, shelf: None, meter: Meter::default() }.who_am_i().await?.account)
 }
 
 #[tokio::test]

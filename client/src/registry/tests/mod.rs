@@ -8,6 +8,7 @@ use std::time::Duration;
 use self::server::Server;
 use super::connect::Patience;
 use super::{Registry, Transport};
+use crate::meter::Meter;
 use crate::settings::{Connection, registry_url};
 
 /// Little patience, so that tests of it are quick.
@@ -24,7 +25,7 @@ fn registry_at(url: &str, token: Option<&str>) -> Registry {
     let url = registry_url(url).unwrap();
     let token = token.map(str::to_owned);
     let transport = Transport::new(url, token, &Connection::default(), patience()).unwrap();
-    Registry { transport, shelf: None, meter: crate::meter::Meter::default() }
+    Registry { transport, shelf: None, meter: Meter::default() }
 }
 
 fn registry(server: &Server) -> Registry {
