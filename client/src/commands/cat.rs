@@ -17,7 +17,7 @@ use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, Reference, Requir
 use skillpkg_store::content::{Store, StoreError};
 
 use crate::candidates;
-use crate::commands::{absent, show};
+use crate::commands::{absent, show, subject};
 use crate::context::Context;
 use crate::output;
 
@@ -66,6 +66,10 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         what.parse().map_err(|error: skillpkg_schema::reference::ReferenceError| {
             Error::new(Kind::Usage, "invalid_reference", error.to_string())
         })?;
+    // What agents see under a name of their own goes by that name too.
+    let roots = [context.settings.project.as_path(), &context.settings.home.join("global")];
+    let name = subject::whole_name(&roots, &reference.name.to_string())?;
+    let reference = Reference { name: name.unwrap_or(reference.name), ..reference };
     let Some(path) = path else {
         let message = format!("which file of `{}`?", reference.name);
         return Err(Error::new(Kind::Usage, "path_missing", message)

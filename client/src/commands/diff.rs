@@ -12,7 +12,7 @@ use skillpkg_schema::wire::Document;
 use skillpkg_schema::{ContentAddress, QualifiedName, Reference, Requirement};
 
 use crate::commands::cat::{locked, looks_like_address};
-use crate::commands::subject::{directory_of, installed};
+use crate::commands::subject::{directory_of, installed, tell_of_directory};
 use crate::commands::{absent, exact_version, show};
 use crate::context::Context;
 
@@ -20,7 +20,7 @@ use crate::context::Context;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example: skillpkg diff waitlist waitlist@2.0.0
 
-Each is a version (`waitlist@1.2.0`), an installed skill (`waitlist`), an address, a directory or \
+Each is a version (`waitlist@1.2.0`), an installed skill (`waitlist`), an address, a directory (`./waitlist`) or \
 an archive. What a skill may do and ask for is told first, then its files: prose with what is gone \
 in [-…-] and what is new in {+…+}, all else as lines.")]
 pub(crate) struct Arguments {
@@ -69,18 +69,20 @@ async fn side(context: &Context, what: &str) -> Result<Side, Error> {
     }
     let path = Path::new(what);
     let directory = directory_of(path);
+    let installed = installed(context);
+    if let Some(address) = installed.as_ref().ok().and_then(|all| all.get(what))
+        && let Some(side) = Side::snapshot(settings, address)?
+    {
+        tell_of_directory(context, what);
+        return Ok(side);
+    }
     if directory != path || path.join("SKILL.md").exists() {
         return Side::directory(directory);
     }
     if path.is_file() {
         return Side::archive(settings, path);
     }
-    let installed = installed(context)?;
-    if let Some(address) = installed.get(what)
-        && let Some(side) = Side::snapshot(settings, address)?
-    {
-        return Ok(side);
-    }
+    let installed = installed?;
     if path.is_dir() {
         return Side::directory(path);
     }

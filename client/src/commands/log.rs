@@ -15,6 +15,7 @@ use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{QualifiedName, Reference};
 
+use crate::commands::subject;
 use crate::context::Context;
 
 /// Tell what is known of the transparency logs of registries.
@@ -230,7 +231,8 @@ fn show(context: &Context, reference: &str, global: bool) -> Result<u8, Error> {
     let settings = &context.settings;
     let root = if global { settings.home.join("global") } else { settings.project.clone() };
     let lock = ProjectDirectory::open(&root)?.read()?.lock;
-    let name = &reference.name;
+    let whole = subject::whole_name(&[&root], &reference.name.to_string())?;
+    let name = whole.as_ref().unwrap_or(&reference.name);
     let locked = lock.skill(name).filter(|locked| {
         let wanted = reference.requirement.as_ref();
         wanted.is_none_or(|wanted| wanted.matches(&locked.version, &locked.address))

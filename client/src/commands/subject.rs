@@ -11,7 +11,7 @@ use skillpkg_schema::diagnostic::{escape, nearest};
 use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
 use skillpkg_schema::skill::{Rules, Skill, SkillFile, parse};
 use skillpkg_schema::tree::DirectoryTree;
-use skillpkg_schema::{ContentAddress, Manifest};
+use skillpkg_schema::{ContentAddress, Manifest, QualifiedName};
 use skillpkg_store::content::{Store, StoreError};
 
 use crate::context::Context;
@@ -40,11 +40,16 @@ pub(crate) struct Snapshot {
 }
 
 impl Subject {
-    /// What `what` means: a directory or a file that is there, else an installed skill; the working
-    /// directory where it is absent.
+    /// What `what` means: an installed skill where it is the name of one, else a directory or a file
+    /// that is there; the working directory where it is absent.
     pub(crate) fn find(context: &Context, what: Option<&str>) -> Result<Self, Error> {
         let Some(what) = what else { return Ok(Self::Directory(PathBuf::from("."))) };
         let path = Path::new(what);
+        let installed = installed(context);
+        if let Some(address) = installed.as_ref().ok().and_then(|all| all.get(what)) {
+            tell_of_directory(context, what);
+            return snapshot(context, address).map(Box::new).map(Self::Installed);
+        }
         if path.join(SKILL_FILE).exists() {
             return Ok(Self::Directory(path.to_path_buf()));
         }
@@ -54,10 +59,7 @@ impl Subject {
         if path.is_file() {
             return Ok(Self::Archive(path.to_path_buf()));
         }
-        let installed = installed(context)?;
-        if let Some(address) = installed.get(what) {
-            return snapshot(context, address).map(Box::new).map(Self::Installed);
-        }
+        let installed = installed?;
         if path.is_dir() {
             return Ok(Self::Directory(path.to_path_buf()));
         }
@@ -146,6 +148,33 @@ pub(crate) fn installed(context: &Context) -> Result<BTreeMap<String, ContentAdd
         }
     }
     Ok(installed)
+}
+
+/// Tells that what was taken is the installed skill, where a directory is called the same.
+pub(crate) fn tell_of_directory(context: &Context, what: &str) {
+    if Path::new(what).join(SKILL_FILE).exists() {
+        let what = escape(what);
+        context.output.talk(&format!(
+            "`{what}` is the skill that is installed; the directory is `./{what}`."
+        ));
+    }
+}
+
+/// The whole name of the skill that is installed in one of `roots` under `text`: its name, else the
+/// directory name that agents see; the first root's before the others'.
+pub(crate) fn whole_name(roots: &[&Path], text: &str) -> Result<Option<QualifiedName>, Error> {
+    for root in roots.iter().filter(|root| root.is_dir()) {
+        let files = ProjectDirectory::open(root)?.read()?;
+        let mut locked = files.lock.skills().map(|locked| &locked.name);
+        if let Some(name) = locked.find(|name| name.to_string() == text) {
+            return Ok(Some(name.clone()));
+        }
+        let mut skills = files.project.skills.iter();
+        if let Some(wanted) = skills.find(|wanted| wanted.directory_name().as_str() == text) {
+            return Ok(Some(wanted.name.clone()));
+        }
+    }
+    Ok(None)
 }
 
 fn snapshot(context: &Context, address: &ContentAddress) -> Result<Snapshot, Error> {

@@ -11,6 +11,7 @@ use skillpkg_schema::QualifiedName;
 use skillpkg_schema::diagnostic::escape;
 
 use crate::candidates;
+use crate::commands::subject;
 use crate::context::Context;
 use crate::working::Working;
 
@@ -63,24 +64,27 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     let root =
         if arguments.global { settings.home.join("global") } else { settings.project.clone() };
     let working = Working::on(context.output, "Hashing what is installed");
-    let verifier = Verifier::new(&settings, root, arguments.repair)?.metered(working.meter());
+    let verifier =
+        Verifier::new(&settings, root.clone(), arguments.repair)?.metered(working.meter());
     let report = if arguments.all {
         verifier.everything().await?
     } else {
-        named(&verifier, &arguments.what).await?
+        named(&verifier, &root, &arguments.what).await?
     };
     drop(working);
     tell(context, &report)?;
     Ok(report.kind().map_or(0, Kind::exit_code))
 }
 
-async fn named(verifier: &Verifier<'_>, what: &[String]) -> Result<Report, Error> {
+async fn named(verifier: &Verifier<'_>, root: &Path, what: &[String]) -> Result<Report, Error> {
     let mut report = Report::default();
     let mut names: Vec<QualifiedName> = Vec::new();
     for one in what {
         // A name holds no dot and names no file that is there.
         match one.parse() {
-            Ok(name) if !Path::new(one).is_file() => names.push(name),
+            Ok(name) if !Path::new(one).is_file() => {
+                names.push(subject::whole_name(&[root], one)?.unwrap_or(name));
+            }
             _ if is_bundle(Path::new(one)) => report.add(verifier.bundle(Path::new(one)).await?),
             _ => report.add(verifier.archive(Path::new(one)).await?),
         }

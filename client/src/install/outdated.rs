@@ -2,6 +2,7 @@
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;
+use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::wire::{Document, VersionEntry};
 use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, Requirement, Version};
 use skillpkg_store::content::Store;
@@ -19,7 +20,7 @@ use crate::difference::{Difference, Side};
 use crate::policy::Policy;
 use crate::project::{Locked, Source, Wanted, requirement_text};
 use crate::registry::Registry;
-use crate::state::State;
+use crate::state::{Signers, State};
 use crate::trust::{Standing, now};
 use crate::{Error, Settings};
 
@@ -135,7 +136,8 @@ async fn look(
     for notice in &index.notices {
         notice.to(attendant);
     }
-    let looker = Looker { settings, policy: &policy, index: &index, compare };
+    let signers = State::new(&settings.home).signers()?;
+    let looker = Looker { settings, policy: &policy, index: &index, signers: &signers, compare };
     stream::iter(pairs.into_iter().map(|(wanted, locked)| looker.one(wanted, locked)))
         .buffered(AT_ONCE)
         .try_collect()
@@ -146,6 +148,7 @@ struct Looker<'a> {
     settings: &'a Settings,
     policy: &'a Policy,
     index: &'a Index,
+    signers: &'a Signers,
     compare: bool,
 }
 
@@ -191,12 +194,27 @@ impl Looker<'_> {
         if one.moves() {
             one.adds = self.adds(registry, locked, entry).await?;
         }
+        if one.moves() && !self.is_same_signer(locked, entry) {
+            one.problem = Some(format!(
+                "`{}@{}` is signed by somebody else than what is installed: `skillpkg update` \
+                 refuses it without `--accept-signer`",
+                wanted.name, entry.version
+            ));
+        }
         if one.moves() && self.compare {
             let difference = self.difference(registry, document, locked, entry).await?;
             one.adds = Some(difference.adds.clone());
             one.difference = Some(difference);
         }
         Ok(one)
+    }
+
+    /// Whether one of the keys that are pinned for a skill signed a version, as an update asks.
+    fn is_same_signer(&self, locked: &Locked, entry: &VersionEntry) -> bool {
+        let pinned = self.signers.pinned(locked.source.registry(), &locked.name);
+        let is_known =
+            |id: &KeyId| *id == locked.key || pinned.is_some_and(|pinned| pinned.keys.contains(id));
+        entry.key_ids.iter().any(is_known)
     }
 
     /// What the manifests say that is added; [`None`] where one of them cannot be had.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use skillpkg_tests::{Machine, TestContext};
+use skillpkg_tests::{Machine, TestContext, write_skill};
 
 /// A registry with `waitlist` 1.2.0, and a machine that has it.
 fn installed() -> (TestContext, Machine, Machine) {
@@ -254,4 +254,39 @@ fn what_a_lockfile_says_otherwise_than_was_verified_lets_nothing_run() {
     }
     machine.write("skillpkg.lock", &lock);
     assert_eq!(machine.json(&["call", "waitlist", "go"])["error"]["code"], "advisory_forbids");
+}
+
+#[test]
+fn a_name_means_the_same_installed_skill_to_every_command() {
+    let context = TestContext::new();
+    let author = context.author("ada");
+    context.registry.command(&["scope", "add", "acme", "--owner", "ada"]);
+    context.publish(&author, "waitlist", "1.0.0", "bare", None);
+    context.publish(&author, "acme/waitlist", "1.0.0", "of acme", None);
+    let machine = context.machine("reader");
+    machine.run(&["install", "acme/waitlist", "-y"]).succeeded();
+    assert_eq!(machine.run(&["cat", "waitlist", "NOTES.md"]).succeeded().stdout, "of acme");
+    for command in [&["verify"][..], &["log", "show"], &["inspect"], &["update"]] {
+        let answer = machine.run(&[command, &["waitlist"]].concat()).succeeded();
+        assert!(!answer.stdout.contains("bare"), "{command:?}: {}", answer.stdout);
+    }
+    // A directory that is called so is meant by a path alone.
+    write_skill(&machine.project.join("waitlist"), "waitlist", "draft", None);
+    let compared =
+        |before: &str| machine.run(&["diff", before, "acme/waitlist@1.0.0", "--exit-code"]).code;
+    assert_eq!(compared("waitlist"), 0);
+    assert_ne!(compared("./waitlist"), 0);
+    assert_eq!(machine.json(&["inspect", "waitlist"])["version"], "1.0.0");
+}
+
+#[test]
+fn that_somebody_else_signed_is_told_before_an_update_is_refused_for_it() {
+    let (context, author, machine) = installed();
+    let bob = context.author("bob");
+    context.share(&author, "waitlist", ("bob", &bob));
+    context.publish(&bob, "waitlist", "1.3.0", "1.3.0", Some("sh NOTES.md"));
+    let told = machine.run(&["outdated"]);
+    assert!(told.stdout.contains("--accept-signer"), "{}{}", told.stdout, told.stderr);
+    let refused = machine.run(&["update", "-y", "--json"]).ended_with(5);
+    assert_eq!(refused.error_code(), "signer_changed");
 }
