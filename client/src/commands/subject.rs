@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use skillpkg::host::check_locked;
 use skillpkg::policy::{Policy, check_content};
 use skillpkg::project::{ProjectDirectory, io_hint};
-use skillpkg::state::State;
+use skillpkg::state::{Active, State};
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::{escape, nearest};
 use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
@@ -47,6 +48,7 @@ impl Subject {
         let path = Path::new(what);
         let installed = installed(context);
         if let Some(address) = installed.as_ref().ok().and_then(|all| all.get(what)) {
+            hold_to_lock(context, what)?;
             tell_of_directory(context, what);
             return snapshot(context, address).map(Box::new).map(Self::Installed);
         }
@@ -148,6 +150,29 @@ pub(crate) fn installed(context: &Context) -> Result<BTreeMap<String, ContentAdd
         }
     }
     Ok(installed)
+}
+
+/// Refuses an active skill of which the lockfile says something else than was verified.
+fn hold_to_lock(context: &Context, what: &str) -> Result<(), Error> {
+    let home = &context.settings.home;
+    for root in [context.settings.project.clone(), home.join("global")] {
+        if !root.is_dir() {
+            continue;
+        }
+        let directory = ProjectDirectory::open(&root)?;
+        let lock = directory.read()?.lock;
+        let state = State::new(home).project(directory.root())?;
+        let named = |one: &&Active| one.name.to_string() == what || one.placed_as.as_str() == what;
+        if let Some(active) = state.active.iter().find(named) {
+            return match lock.skill(&active.name) {
+                Some(locked) if locked.address == active.address => {
+                    check_locked(active, &lock).map(|_| ())
+                }
+                _ => Ok(()),
+            };
+        }
+    }
+    Ok(())
 }
 
 /// Tells that what was taken is the installed skill, where a directory is called the same.

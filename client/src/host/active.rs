@@ -180,7 +180,7 @@ impl Host {
 
 /// Holds an active skill against the lockfile: what a project does not have is not run, and what it
 /// has another snapshot of is not run in its old one; nor what it says more of than was verified.
-pub(super) fn check_locked<'l>(active: &Active, lock: &'l LockFile) -> Result<&'l Locked, Error> {
+pub fn check_locked<'l>(active: &Active, lock: &'l LockFile) -> Result<&'l Locked, Error> {
     let name = &active.name;
     let message = match lock.skill(name) {
         Some(locked) if locked.address == active.address => {

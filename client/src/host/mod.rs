@@ -93,7 +93,7 @@ use crate::resource::{self, Resource, ResourceError, ResourceFailure};
 use crate::runner::RunnerSet;
 use crate::state::State;
 use crate::{Error, Kind, Settings};
-use active::check_locked;
+pub use active::check_locked;
 use added::{Added, name_taken};
 use snapshot::Snapshot;
 
