@@ -387,7 +387,7 @@ async fn what_a_bundle_says_against_skills_that_nobody_asked_for_is_kept() {
     assert_eq!(earlier.problems[0].code, Some("advisory_forbids"), "{earlier:?}");
     let error = from(&machine.in_project("three"), &before, "waitlist").await.unwrap_err();
     assert_eq!(error.code, "advisory_forbids");
-    assert!(error.hint.unwrap().contains("is left to take"));
+    assert!(error.hint.unwrap().contains("--bundle FILE"));
 }
 
 #[tokio::test]
