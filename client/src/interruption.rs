@@ -80,11 +80,13 @@ pub(crate) enum Losing {
 pub(crate) fn watch(losing: Losing, output: Output) -> CancellationToken {
     let token = CancellationToken::new();
     let cancelled = token.clone();
+    let (starting, listens) = std::sync::mpsc::channel::<()>();
     let watching = move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let Ok(runtime) = runtime else { return };
         runtime.block_on(async {
             let Some(mut signals) = Signals::listen() else { return };
+            drop(starting);
             TOLD.store(signals.next().await, Ordering::SeqCst);
             cancelled.cancel();
             if !ANSWERED.load(Ordering::SeqCst) && losing == Losing::Nothing {
@@ -103,6 +105,8 @@ pub(crate) fn watch(losing: Losing, output: Output) -> CancellationToken {
     };
     // Without the thread nobody listens, and signals do what they always do.
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(watching);
+    // Nothing is sent: it ends once the other side is gone, because it listens or because it cannot.
+    let _ = listens.recv();
     token
 }
 
