@@ -1,6 +1,5 @@
 //! `agents`: which agents skills are placed for, told and changed.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use skillpkg_schema::diagnostic::escape;
@@ -12,7 +11,6 @@ use super::change::Change;
 use super::commit::commit;
 use super::directories::{Choice, placement, surroundings};
 use super::folders::Folders;
-use super::ledger::Ledger;
 use super::list::settle;
 use super::options::Options;
 use super::placement::{Placing, Target};
@@ -98,15 +96,7 @@ fn place_by(
 ) -> Result<(), Error> {
     let base = session.base();
     let mut folders = Folders::new(&base, &session.store);
-    let mut placing = Placing {
-        folders: &mut folders,
-        store: &session.store,
-        ledger: Ledger::of(&session.remembered),
-        leaving: &[],
-        discard_edits: session.options.discard_edits,
-        adopted: &BTreeMap::new(),
-        merge_edits: false,
-    };
+    let mut placing = Placing::of(session, &mut folders);
     let mut change = Change::of(session, []);
     for active in &session.remembered.active {
         let name = &active.name;

@@ -6,8 +6,10 @@ use cap_std::fs::Dir;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_store::content::{Store, StoreError};
 
+use super::base::Base;
 use super::commit::killed_here;
-use super::folder::{Base, Folder, Found, Merging, aside_of, unmergeable};
+use super::exchange::aside_of;
+use super::folder::{Folder, Found, Merging, unmergeable};
 use super::kept::KeptCopy;
 use super::link::Linked;
 use super::prepare::stored;

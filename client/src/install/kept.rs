@@ -8,7 +8,7 @@ use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 
-use super::folder::rename_new;
+use super::exchange::rename_new;
 use crate::merge::Picture;
 use crate::regular_file;
 

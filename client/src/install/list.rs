@@ -1,6 +1,5 @@
 //! `list` and `sync --check`: what a project has, and how that differs from what it should have.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Serialize;
@@ -13,7 +12,6 @@ use skillpkg_store::content::Store;
 use super::attend::Attendant;
 use super::directories::Directories;
 use super::folders::Folders;
-use super::ledger::Ledger;
 use super::options::Options;
 use super::placement::{Placing, Target, edits};
 use super::prepare::stored;
@@ -255,16 +253,9 @@ pub fn drift(
     let logs = Logs::new(&trust);
     let base = session.base();
     let mut folders = Folders::new(&base, &session.store);
-    let (leaving, none) = (unwanted(&session), BTreeMap::new());
-    let mut placing = Placing {
-        folders: &mut folders,
-        store: &session.store,
-        ledger: Ledger::of(&session.remembered),
-        leaving: &leaving,
-        discard_edits: false,
-        adopted: &none,
-        merge_edits: false,
-    };
+    let leaving = unwanted(&session);
+    let mut placing =
+        Placing { leaving: &leaving, discard_edits: false, ..Placing::of(&session, &mut folders) };
     for wanted in &session.files.project.skills {
         let name = &wanted.name;
         let Some(locked) = session.files.lock.skill(name) else { continue };

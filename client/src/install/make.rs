@@ -20,7 +20,6 @@ use super::directories::Directories;
 use super::folders::Folders;
 use super::goal::{Goal, Kept, Report};
 use super::index::Index;
-use super::ledger::Ledger;
 use super::placement::{Placing, Target};
 use super::prepare::{Archive, Expected, Prepared, Shared, is_lost, prepare};
 use super::session::Session;
@@ -65,13 +64,10 @@ pub(super) async fn make(
     let base = session.base();
     let mut folders = Folders::new(&base, &session.store);
     let mut placing = Placing {
-        folders: &mut folders,
-        store: &session.store,
-        ledger: Ledger::of(&session.remembered),
         leaving: &goal.removed,
-        discard_edits: session.options.discard_edits,
-        adopted: &goal.adopted,
+        adopted: Some(&goal.adopted),
         merge_edits: goal.is_update && session.options.merge_edits,
+        ..Placing::of(session, &mut folders)
     };
     let mut report = Report { removed: removed(session, &goal), ..Report::default() };
     let (mut going, mut plans) = (Vec::new(), Vec::new());
@@ -180,15 +176,7 @@ pub(super) fn hide(
 ) -> Result<(), Error> {
     let base = session.base();
     let mut folders = Folders::new(&base, &session.store);
-    let mut placing = Placing {
-        folders: &mut folders,
-        store: &session.store,
-        ledger: Ledger::of(&session.remembered),
-        leaving: &[],
-        discard_edits: session.options.discard_edits,
-        adopted: &BTreeMap::new(),
-        merge_edits: false,
-    };
+    let mut placing = Placing::of(session, &mut folders);
     let mut change = Change::of(session, names);
     for name in names {
         let plan = placing.remove(name)?;

@@ -52,7 +52,7 @@ pub struct Outdated {
     pub standing: Standing,
     /// Newer versions that would do and are kept back by a policy, and why, as sentences.
     pub kept_back: Vec<String>,
-    /// Why no version will do, a phrase that is safe to print.
+    /// Why no version will do, or why an update refuses the one that would; safe to print.
     pub problem: Option<String>,
     /// What an update would change; only [`preview`] fills it in.
     pub difference: Option<Difference>,

@@ -11,6 +11,7 @@ use super::folder::{Found, unmergeable};
 use super::folders::{Folders, split};
 use super::ledger::Ledger;
 use super::prepare::stored;
+use super::session::Session;
 use crate::merge::{Edits, MergeError};
 use crate::state::{Foreign, Occupant, Placed, Placement, Step};
 use crate::{Error, Kind};
@@ -59,8 +60,8 @@ pub(super) struct Placing<'p, 's> {
     /// Skills that the project is to have no more: what was placed of them may be replaced.
     pub(super) leaving: &'p [QualifiedName],
     pub(super) discard_edits: bool,
-    /// What other tools placed and is taken over, as it was found.
-    pub(super) adopted: &'p BTreeMap<PathBuf, Foreign>,
+    /// What other tools placed and is taken over, as it was found, if anything is.
+    pub(super) adopted: Option<&'p BTreeMap<PathBuf, Foreign>>,
     /// Whether the edits of a copy are merged into the copy that takes its place.
     pub(super) merge_edits: bool,
 }
@@ -76,7 +77,20 @@ enum Standing {
     Foreign(&'static str),
 }
 
-impl Placing<'_, '_> {
+impl<'p, 's> Placing<'p, 's> {
+    /// One that keeps all that is not ours, and the edits of copies unless the options discard them.
+    pub(super) fn of(session: &'p Session<'_>, folders: &'p mut Folders<'s>) -> Self {
+        Self {
+            folders,
+            store: &session.store,
+            ledger: Ledger::of(&session.remembered),
+            leaving: &[],
+            discard_edits: session.options.discard_edits,
+            adopted: None,
+            merge_edits: false,
+        }
+    }
+
     /// Plans how a skill is placed, and how what was placed of it elsewhere goes.
     pub(super) fn place(&mut self, target: &Target<'_>) -> Result<Plan, Error> {
         let mut plan = Plan::default();
@@ -211,7 +225,9 @@ impl Placing<'_, '_> {
 
     /// What another tool placed at `path`, where it is taken over and still as it was found.
     fn taken_over(&mut self, target: &Target<'_>, path: &Path) -> Result<Option<Occupant>, Error> {
-        let Some(found) = self.adopted.get(path) else { return Ok(None) };
+        let Some(found) = self.adopted.and_then(|adopted| adopted.get(path)) else {
+            return Ok(None);
+        };
         let placement = match found {
             Foreign::Tree(_) => Placement::Copy,
             Foreign::Link(_) => Placement::Link,

@@ -4,8 +4,9 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_store::content::Store;
 
 use super::attend::Attendant;
+use super::base::Base;
 use super::commit::killed_here;
-use super::folder::{Base, Found};
+use super::folder::Found;
 use super::folders::{Folders, Staged, split};
 use super::kept::KeptCopy;
 use crate::project::{LOCK_FILE, PROJECT_FILE, ProjectDirectory};

@@ -9,7 +9,7 @@ use skillpkg_store::content::{Lease, Store};
 use url::Url;
 
 use super::attend::Attendant;
-use super::folder::{Base, staging_name};
+use super::base::{Base, staging_name};
 use super::options::Options;
 use super::recover;
 use crate::agents::Reach;
