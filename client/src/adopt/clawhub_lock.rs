@@ -4,8 +4,8 @@ use skillpkg_schema::SkillPath;
 use skillpkg_schema::json::Json;
 
 use super::entry::{
-    Entry, Listing, Place, Refused, Unread, json_of, members, name_of, one_part, scope_of,
-    shown_source, text, version_of,
+    Entry, Listing, Place, Unread, json_of, listed, name_of, one_part, scope_of, shown_source,
+    text, version_of,
 };
 
 /// The directory of skills beneath the one that `clawhub` works in.
@@ -18,14 +18,7 @@ pub(super) fn parse(source: &str) -> Result<Listing, Unread> {
     if found != "1" {
         return Err(Unread::Version { found, known: "1" });
     }
-    let mut listing = Listing::default();
-    for (key, value) in members(&value, "skills")? {
-        match entry(key, value) {
-            Ok(entry) => listing.entries.push(entry),
-            Err(reason) => listing.refused.push(Refused { key: key.clone(), reason }),
-        }
-    }
-    Ok(listing)
+    listed(&value, "skills", entry)
 }
 
 /// A key is `slug`, `@owner/slug` or `skills-sh:owner/repo/slug`; what came with an owner lies in a

@@ -143,10 +143,7 @@ pub(super) fn json_of(text: &str) -> Result<Json, Unread> {
 }
 
 /// The members of an object of at most [`MAX_ENTRIES`].
-pub(super) fn members<'j>(
-    value: &'j Json,
-    key: &'static str,
-) -> Result<&'j [(String, Json)], Unread> {
+fn members<'j>(value: &'j Json, key: &'static str) -> Result<&'j [(String, Json)], Unread> {
     match value.get(key) {
         Some(Json::Object(members)) if members.len() > MAX_ENTRIES => {
             Err(Unread::TooMany(members.len()))
@@ -154,6 +151,22 @@ pub(super) fn members<'j>(
         Some(Json::Object(members)) => Ok(members),
         _ => Err(Unread::Shape(key)),
     }
+}
+
+/// What the members of the object under `key` are, each read by `entry`.
+pub(super) fn listed(
+    value: &Json,
+    key: &'static str,
+    entry: impl Fn(&str, &Json) -> Result<Entry, String>,
+) -> Result<Listing, Unread> {
+    let mut listing = Listing::default();
+    for (key, value) in members(value, key)? {
+        match entry(key, value) {
+            Ok(entry) => listing.entries.push(entry),
+            Err(reason) => listing.refused.push(Refused { key: key.clone(), reason }),
+        }
+    }
+    Ok(listing)
 }
 
 /// A text of a bearable length.

@@ -4,8 +4,8 @@
 use skillpkg_schema::json::Json;
 
 use super::entry::{
-    Entry, Listing, Place, Refused, Unread, json_of, members, name_of, one_part, scope_of,
-    shown_source, text, told_by, version_of,
+    Entry, Listing, Place, Unread, json_of, listed, name_of, one_part, scope_of, shown_source,
+    text, told_by, version_of,
 };
 
 /// Reads either, of the version that it is to have.
@@ -19,14 +19,7 @@ pub(super) fn parse(source: &str, version: u32) -> Result<Listing, Unread> {
         let known = if version == 1 { "1" } else { "3" };
         return Err(Unread::Version { found, known });
     }
-    let mut listing = Listing::default();
-    for (key, value) in members(&value, "skills")? {
-        match entry(key, value) {
-            Ok(entry) => listing.entries.push(entry),
-            Err(reason) => listing.refused.push(Refused { key: key.clone(), reason }),
-        }
-    }
-    Ok(listing)
+    listed(&value, "skills", entry)
 }
 
 fn entry(key: &str, value: &Json) -> Result<Entry, String> {

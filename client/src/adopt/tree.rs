@@ -1,11 +1,11 @@
 //! A directory as another tool left it: every file's digest, and one for all of it.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use skillpkg_schema::Sha256Digest;
-use skillpkg_schema::address::Hasher;
+use skillpkg_schema::address::Digests;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::limits::{
     MAX_FILES, MAX_PATH_DEPTH, MAX_SKILL_FILE_BYTES, MAX_UNPACKED_BYTES,
@@ -13,7 +13,6 @@ use skillpkg_schema::limits::{
 use skillpkg_schema::skill;
 use skillpkg_schema::tree::{DirectoryTree, Entry, Tree as _};
 
-const PIECE_BYTES: usize = 64 * 1024;
 const SKILL_FILE: &str = "SKILL.md";
 
 /// One file.
@@ -105,22 +104,10 @@ fn digest(
     executable: bool,
     room: &mut u64,
 ) -> io::Result<FoundFile> {
-    let mut content = tree.open(path)?;
-    let mut hasher = Hasher::new();
-    let mut piece = vec![0; PIECE_BYTES];
-    loop {
-        let read = match content.read(&mut piece) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        *room = room
-            .checked_sub(read as u64)
-            .ok_or_else(|| too_large("it is larger than a skill may be"))?;
-        hasher.update(piece.get(..read).unwrap_or_default());
-    }
-    let digests = hasher.finish();
+    let digests = Digests::of_reader(tree.open(path)?.take(room.saturating_add(1)))?;
+    *room = room
+        .checked_sub(digests.size)
+        .ok_or_else(|| too_large("it is larger than a skill may be"))?;
     Ok(FoundFile { size: digests.size, sha256: digests.sha256, executable })
 }
 
