@@ -15,6 +15,7 @@
 mod binaries;
 mod clients;
 pub mod held_rows;
+mod interrupts;
 pub mod issuer;
 mod machine;
 pub mod named_tests;
@@ -26,6 +27,7 @@ mod skips;
 
 pub use binaries::binary;
 pub use clients::OtherClient;
+pub use interrupts::interruptible;
 pub use machine::{Answer, Machine};
 pub use registry::Registry;
 pub use relay::relay;

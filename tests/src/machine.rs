@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::binary;
+use crate::{binary, interruptible};
 
 /// A machine on which `skillpkg` runs. Cheap to clone: a clone shares its directories.
 #[derive(Debug, Clone)]
@@ -72,7 +72,15 @@ impl Machine {
 
     /// The command with these arguments, ready to be changed or started.
     pub fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
-        let mut command = interruptible(&binary("skillpkg"));
+        self.prepared(Command::new(binary("skillpkg")), arguments)
+    }
+
+    /// [`Machine::command`], which a signal interrupts whoever started the test.
+    pub fn interruptible(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
+        self.prepared(interruptible(binary("skillpkg")), arguments)
+    }
+
+    fn prepared(&self, mut command: Command, arguments: &[impl AsRef<OsStr>]) -> Command {
         command
             .args(arguments)
             .current_dir(&self.project)
@@ -235,19 +243,4 @@ impl Answer {
     pub fn error_code(&self) -> String {
         self.json()["error"]["code"].as_str().unwrap_or_default().to_owned()
     }
-}
-
-/// A program that is interrupted by a signal, also where whoever started these tests ignores it, as
-/// a shell does for what it runs in the background: what ignores a signal hands that on.
-fn interruptible(program: &Path) -> Command {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // SIGINT is the second signal.
-    if ignored.is_none_or(|mask| mask & 0b10 == 0) {
-        return Command::new(program);
-    }
-    let mut command = Command::new("/usr/bin/env");
-    command.arg("--default-signal=INT").arg(program);
-    command
 }

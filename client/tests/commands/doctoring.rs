@@ -15,9 +15,7 @@ fn areas(told: &Value) -> Vec<&str> {
 
 #[test]
 fn what_is_wrong_is_told_with_what_to_do() {
-    let mut machine = Machine::with_key();
-    machine.set("SKILLPKG_REGISTRY", "http://127.0.0.1:9");
-    machine.set("PATH", "/usr/bin:/bin");
+    let machine = alone();
     let ran = machine.run(&["doctor", "--offline", "--json"]);
     assert_eq!((ran.code, areas(&ran.json())), (0, vec![]), "{}", ran.shown());
 
@@ -70,15 +68,27 @@ fn everything(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-#[test]
-fn damaged_state_is_told_and_left_as_it_is() {
+/// A machine whose registry nobody serves.
+fn alone() -> Machine {
     let mut machine = Machine::with_key();
     machine.set("SKILLPKG_REGISTRY", "http://127.0.0.1:9");
     machine.set("PATH", "/usr/bin:/bin");
+    machine
+}
+
+/// [`alone`], with a skill from a file.
+fn with_notes() -> Machine {
+    let machine = alone();
     let text = "---\nname: notes\nversion: 1.0.0\ndescription: Keeps notes.\n---\n\nKeep.\n";
     machine.write("source/SKILL.md", text);
     machine.ok(&["pack", "source", "-o", "notes.skill.tar.zst", "-q"]);
     machine.ok(&["install", "notes.skill.tar.zst", "-y"]);
+    machine
+}
+
+#[test]
+fn damaged_state_is_told_and_left_as_it_is() {
+    let machine = with_notes();
     let before = everything(&machine.home());
     let whole = machine.run(&["doctor", "--offline", "--json"]);
     assert_eq!((whole.code, areas(&whole.json())), (0, vec![]), "{}", whole.shown());
@@ -112,13 +122,7 @@ fn damaged_state_is_told_and_left_as_it_is() {
 
 #[test]
 fn damage_in_the_store_is_told_and_stays_where_it_is() {
-    let mut machine = Machine::with_key();
-    machine.set("SKILLPKG_REGISTRY", "http://127.0.0.1:9");
-    machine.set("PATH", "/usr/bin:/bin");
-    let text = "---\nname: notes\nversion: 1.0.0\ndescription: Keeps notes.\n---\n\nKeep.\n";
-    machine.write("source/SKILL.md", text);
-    machine.ok(&["pack", "source", "-o", "notes.skill.tar.zst", "-q"]);
-    machine.ok(&["install", "notes.skill.tar.zst", "-y"]);
+    let machine = with_notes();
     for directory in ["snapshots", "manifests"] {
         let files = everything(&machine.home().join(directory)).into_keys();
         for file in files.filter(|path| path.is_file()) {
@@ -164,9 +168,7 @@ fn what_was_left_behind_and_a_path_that_is_not_absolute_are_told() {
 fn links_that_lead_nowhere_skills_seen_twice_and_open_secrets_are_told() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
-    let mut machine = Machine::with_key();
-    machine.set("SKILLPKG_REGISTRY", "http://127.0.0.1:9");
-    machine.set("PATH", "/usr/bin:/bin");
+    let machine = alone();
     let text = "---\nname: notes\ndescription: Keeps notes.\n---\n\nKeep.\n";
     machine.write(".agents/skills/notes/SKILL.md", text);
     machine.write(".agents/skills/copy-of-notes/SKILL.md", text);

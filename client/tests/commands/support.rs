@@ -83,7 +83,7 @@ impl Machine {
 
     /// The command, not yet run.
     pub(crate) fn command(&self, program: &str) -> Command {
-        let mut command = interruptible(program);
+        let mut command = skillpkg_tests::interruptible(program);
         command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -232,19 +232,4 @@ impl Canned {
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.lock().unwrap().clone()
     }
-}
-
-/// A program that is interrupted by a signal, also where whoever started these tests ignores it, as
-/// a shell does for what it runs in the background: what ignores a signal hands that on.
-fn interruptible(program: impl AsRef<std::ffi::OsStr>) -> Command {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // SIGINT is the second signal.
-    if ignored.is_none_or(|mask| mask & 0b10 == 0) {
-        return Command::new(program);
-    }
-    let mut command = Command::new("/usr/bin/env");
-    command.arg("--default-signal=INT").arg(program);
-    command
 }

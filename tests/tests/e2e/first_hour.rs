@@ -35,7 +35,7 @@ fn a_call_that_is_interrupted_ends_with_what_it_runs() {
     for json in [false, true] {
         let mut arguments = vec!["call", "sleeper", "go"];
         arguments.extend(json.then_some("--json"));
-        let mut command = machine.command(&arguments);
+        let mut command = machine.interruptible(&arguments);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         std::thread::sleep(Duration::from_millis(1500));
         let told = Instant::now();
@@ -57,7 +57,7 @@ fn an_install_that_is_interrupted_leaves_the_old_or_the_new() {
     let arguments = ["install", "one", "-y"];
     for wait in [0, 20, 40, 80, 160, 320, 640] {
         let child = machine
-            .command(&arguments)
+            .interruptible(&arguments)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
