@@ -35,7 +35,7 @@ pub type AtStep = Arc<dyn Fn(Step) -> std::io::Result<()> + Send + Sync>;
 /// What an operator sets.
 #[derive(Clone)]
 pub struct Options {
-    /// New names that an account may take within an hour.
+    /// New bare names that an account may take within an hour; 0 for any number.
     pub new_names_per_hour: u32,
     /// What is done with a new name that reads like a popular one.
     pub confusable_names: Confusable,

@@ -44,7 +44,7 @@ pub(super) struct Serve {
     /// The log's origin, a line that names it for good; counts at the first start alone
     #[arg(long, value_name = "ORIGIN")]
     origin: Option<String>,
-    /// New names that one account may take within an hour
+    /// New bare names that one account may take within an hour; 0 for any number
     #[arg(long, value_name = "COUNT", default_value_t = Options::default().new_names_per_hour)]
     new_names_per_hour: u32,
     /// What is done with a new bare name that reads like one which many use: `allow`, `flag` (it is

@@ -162,6 +162,29 @@ async fn new_names_are_taken_so_many_an_hour() {
 }
 
 #[tokio::test]
+async fn names_in_a_scope_of_ones_own_are_not_counted() {
+    let options = Options { new_names_per_hour: 1, ..Options::default() };
+    let registry = TestRegistry::start_with(options).await;
+    let ana = registry.author("ana").await;
+    registry.scope("team", &ana, false).await;
+    for name in ["team/one", "team/two", "team/three", "bare"] {
+        registry.published(&ana, name, "1.0.0").await;
+    }
+    let refused = registry.publish(&ana, &Skill::new("other", "1.0.0").pack(&ana)).await;
+    problem(refused, 429, "rate_limited").await;
+}
+
+#[tokio::test]
+async fn no_bound_of_new_names_is_any_number_of_them() {
+    let options = Options { new_names_per_hour: 0, ..Options::default() };
+    let registry = TestRegistry::start_with(options).await;
+    let ana = registry.author("ana").await;
+    for name in ["one", "two", "three"] {
+        registry.published(&ana, name, "1.0.0").await;
+    }
+}
+
+#[tokio::test]
 async fn who_takes_hundreds_of_new_names_at_once_is_told_to_wait_and_what_an_operator_can_do() {
     let registry = TestRegistry::start().await;
     let ana = registry.author("ana").await;

@@ -44,7 +44,8 @@ pub(super) async fn commit(
     let skill = match skills::find(&mut write, name).await? {
         Some(skill) => {
             if deletion::changes_hands(&mut write, credential, name, skill).await? {
-                pace::check(&mut write, registry.options.new_names_per_hour, credential).await?;
+                let most = registry.options.new_names_per_hour;
+                pace::check(&mut write, most, credential, name).await?;
                 deletion::take_over(&mut write, credential, name, skill).await?;
             }
             skill
@@ -111,7 +112,7 @@ async fn take_name(
     manifest: &Manifest,
 ) -> Answer<Skill> {
     let name = &manifest.name;
-    pace::check(write, registry.options.new_names_per_hour, credential).await?;
+    pace::check(write, registry.options.new_names_per_hour, credential, name).await?;
     let (scope, Truth(private)): (i64, Truth) =
         sqlx::query_as("SELECT id, private = TRUE FROM scopes WHERE name = $1")
             .bind(name.wire_scope())

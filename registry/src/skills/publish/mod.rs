@@ -116,7 +116,7 @@ pub async fn admit(
     let is_new = is_new(&mut read, name).await?;
     if is_new {
         let most = registry.options.new_names_per_hour;
-        pace::check(&mut read, most, caller.account()?).await?;
+        pace::check(&mut read, most, caller.account()?, name).await?;
     }
     drop(read);
     if is_new {
