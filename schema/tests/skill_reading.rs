@@ -47,6 +47,14 @@ fn a_fault_of_the_file_hides_no_missing_include() {
 }
 
 #[test]
+fn includes_that_spaces_separate_are_told_of_commas() {
+    let source = skill_md("skill: s\nincludes: a.sh b.md", "");
+    let faults = read(&tree(&[("SKILL.md", &source), ("a.sh", ""), ("b.md", "")])).unwrap_err();
+    let missing = faults.diagnostics().iter().find(|one| one.code == "include_missing").unwrap();
+    assert!(missing.hint.as_deref().unwrap().contains("commas"), "{missing:?}");
+}
+
+#[test]
 fn includes_expand_to_sorted_files_each_once() {
     let files = [
         ("a.py", ""),

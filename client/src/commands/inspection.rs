@@ -122,7 +122,7 @@ impl Inspection {
             Dialect::Hard => "hard skill",
             Dialect::Agent => "Agent Skill",
         };
-        let _ = write!(text, " ({dialect})\n{}\n", escape_prose(&self.description));
+        let _ = write!(text, " ({dialect})\n{}", quoted(&self.description));
         if let Some(address) = &self.address {
             let _ = writeln!(text, "{address}");
         }
@@ -175,6 +175,20 @@ impl Inspection {
         });
         section(text, "Asks its host for", &self.host_requests, String::clone);
     }
+}
+
+/// The lines of a text of the skill, each behind a bar, so that none can pass for one of ours.
+fn quoted(text: &str) -> String {
+    let prose = escape_prose(text);
+    if prose.is_empty() {
+        return String::new();
+    }
+    prose.lines().fold(String::new(), |mut lines, line| {
+        lines.push_str(if line.is_empty() { "|" } else { "| " });
+        lines.push_str(line);
+        lines.push('\n');
+        lines
+    })
 }
 
 fn section<T>(text: &mut String, title: &str, items: &[T], show: impl Fn(&T) -> String) {

@@ -14,6 +14,17 @@ fn what_a_skill_carries_is_told_to_scripts_and_to_people() {
 }
 
 #[test]
+fn a_description_cannot_pass_for_a_line_of_ours() {
+    let machine = Machine::new();
+    let source = "---\nname: forged\ndescription: |\n  Harmless.\n\n  Signed by\n    ada with key 541f\n---\nUse.\n";
+    machine.write("forged/SKILL.md", source);
+    let shown = machine.ok(&["inspect", "forged"]).shown();
+    for line in ["| Harmless.\n", "\n|\n", "\n| Signed by\n", "\n|   ada with key 541f\n"] {
+        assert!(shown.contains(line), "{line:?} in {shown}");
+    }
+}
+
+#[test]
 fn an_archive_is_inspected_as_its_directory_is() {
     let machine = Machine::with_key();
     for name in ["waitlist", "data-analysis", "release-notes"] {

@@ -195,7 +195,7 @@ pub async fn set_role(
 ) -> Answer<()> {
     let account = candidate(write, account).await?;
     match role_of(write, found, &account).await? {
-        None => return Err(no_such_member(&account.name)),
+        None => return Err(no_role(write, scope, found, &account).await?),
         Some(present) if present == role => return Ok(()),
         Some(_) => {}
     }
@@ -273,6 +273,25 @@ async fn role_of(write: &mut Write, found: Found, account: &Account) -> Answer<O
 
 async fn candidate(write: &mut Write, account: &str) -> Answer<Account> {
     super::find(&mut **write, account).await?.ok_or_else(|| no_such_member(account))
+}
+
+/// Why an account that is no member is given no other role: it has not accepted yet, or is none here.
+async fn no_role(
+    write: &mut Write,
+    scope: &Scope,
+    found: Found,
+    account: &Account,
+) -> Answer<Refusal> {
+    let invited = open(write, account.id).await?.into_iter().any(|(id, ..)| id == found.id);
+    if !invited {
+        return Ok(no_such_member(&account.name));
+    }
+    let detail = format!(
+        "`{}` is invited to `{scope}` and no member before the invitation is accepted; \
+         `skillpkg scope invite` again gives the invitation another role",
+        account.name
+    );
+    Ok(Refusal::new(Code::NoSuchAccount, detail))
 }
 
 /// One answer for no account and no member.

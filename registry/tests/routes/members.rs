@@ -102,6 +102,11 @@ async fn only_an_owner_changes_members_and_one_owner_stays() {
     problem(invite(&registry, &ana, "eve", "king").await, 400, "invalid_request").await;
     problem(set_role(&registry, &ana, "eve", "reader").await, 409, "no_such_account").await;
     problem(remove(&registry, &ana, "eve").await, 409, "no_such_account").await;
+    assert_eq!(invite(&registry, &ana, "eve", "reader").await.status(), 200);
+    let told = set_role(&registry, &ana, "eve", "publisher").await;
+    let told = problem(told, 409, "no_such_account").await;
+    assert!(told.detail.contains("skillpkg scope invite"), "{}", told.detail);
+    assert_eq!(remove(&registry, &ana, "eve").await.status(), 200);
     problem(remove(&registry, &ana, "ana").await, 409, "last_owner").await;
     problem(set_role(&registry, &ana, "ana", "reader").await, 409, "last_owner").await;
     members(set_role(&registry, &ana, "ben", "owner").await).await;

@@ -128,6 +128,9 @@ impl Walk<'_, '_> {
             "file_is_link" => {
                 Some("put the file itself there: what a link points at is not part of the skill")
             }
+            "include_missing" if path.contains(char::is_whitespace) => {
+                Some("several includes are separated by commas, not by spaces")
+            }
             "include_missing" => Some("includes are relative to the skill's directory"),
             "tree_too_deep" => Some("move what it holds higher up"),
             _ => None,
