@@ -5,11 +5,11 @@ use skillpkg_schema::signature::verify_release;
 use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, SkillName, Version};
 
 use super::Host;
+use super::moment::Moment;
 use super::snapshot::Snapshot;
-use crate::policy::{Installed, Policy, Violation, refuse, violations_of};
+use crate::policy::{Installed, Policy, Violation, violations_of};
 use crate::project::{LOCK_FILE, LockFile, Locked, ProjectDirectory};
-use crate::state::Active;
-use crate::trust::{Standing, Standings};
+use crate::state::{Active, Signers};
 use crate::{Error, Kind, keys};
 
 /// One active skill.
@@ -43,33 +43,34 @@ impl Host {
     /// The snapshot of the active skill called `skill`: its whole name, or the directory name that
     /// agents see.
     pub(super) fn active_snapshot(&self, skill: &str) -> Result<Snapshot, Error> {
-        let active = self.state.project(&self.root)?.active;
-        let found = active
-            .iter()
-            .find(|one| one.name.to_string() == skill)
-            .or_else(|| active.iter().find(|one| one.placed_as.as_str() == skill));
-        let Some(found) = found else { return Err(self.not_active(skill, &active)) };
-        let lock = self.lock_file()?;
-        check_locked(found, &lock)?;
-        let mut snapshot = self.snapshot(found)?;
-        snapshot.locked = lock.skill(&found.name).cloned();
-        snapshot.policy = self.policy()?;
-        self.check_signers(found, &snapshot)?;
-        refuse(&self.forbidden(&snapshot)?)?;
-        self.standing(&snapshot)?.check(&snapshot.manifest.name, &snapshot.manifest.version)?;
-        Ok(snapshot)
+        self.active_at(skill).map(|(_, snapshot)| snapshot)
+    }
+
+    /// [`Host::active_snapshot`], with what decided.
+    pub(super) fn active_at(&self, skill: &str) -> Result<(Moment, Snapshot), Error> {
+        let moment = self.moment()?;
+        let Some(active) = moment.find(skill) else {
+            return Err(self.not_active(skill, &moment));
+        };
+        let snapshot = self.snapshot_at(&moment, active)?;
+        Ok((moment, snapshot))
     }
 
     /// Refuses a skill that came as a file and that no key which is known here has signed: one whose
     /// keys are all trusted no more. What came from a registry, that gives the keys for.
-    pub(super) fn check_signers(&self, active: &Active, snapshot: &Snapshot) -> Result<(), Error> {
+    pub(super) fn check_signers<'s>(
+        &self,
+        active: &Active,
+        snapshot: &Snapshot,
+        signers: impl FnOnce() -> Result<&'s Signers, Error>,
+    ) -> Result<(), Error> {
         let Some(locked) = &snapshot.locked else { return Ok(()) };
         if locked.source.registry().is_some() || active.key.is_none() {
             return Ok(());
         }
-        let signers = self.state.signers()?;
+        let signers = signers()?;
         let Manifest { name, version, .. } = &snapshot.manifest;
-        let mut keys = keys::vouching_for_files(&self.settings, &signers, name);
+        let mut keys = keys::vouching_for_files(&self.settings, signers, name);
         keys.extend(snapshot.envelope.key_ids().filter_map(|id| signers.key(&id)));
         let address = snapshot.manifest.address();
         verify_release(&snapshot.envelope, name, version, &address, &keys).map_err(|error| {
@@ -80,15 +81,6 @@ impl Host {
             ))
         })?;
         Ok(())
-    }
-
-    /// What its registry last said against a snapshot that the lockfile names.
-    pub(super) fn standing(&self, snapshot: &Snapshot) -> Result<Standing, Error> {
-        let locked = snapshot.locked.as_ref();
-        let Some((locked, url)) = locked.and_then(|one| Some((one, one.source.registry()?))) else {
-            return Ok(Standing::default());
-        };
-        Ok(Standings::read(&self.settings.home)?.of(url, &locked.name, &locked.version))
     }
 
     /// The policies, as they are now.
@@ -117,31 +109,29 @@ impl Host {
         Ok(text.map(|text| LockFile::parse(&text)).transpose()?.unwrap_or_default())
     }
 
-    fn not_active(&self, skill: &str, active: &[Active]) -> Error {
+    pub(super) fn not_active(&self, skill: &str, moment: &Moment) -> Error {
         let shown = escape(skill);
         let error = Error::new(
             Kind::Failed,
             "skill_not_active",
             format!("`{shown}` is not an active skill of this project"),
         );
-        let mut names: Vec<String> = active.iter().map(|one| one.name.to_string()).collect();
-        let locked = self.locked_names();
-        if locked.iter().any(|name| name == skill) {
-            let inactive = self.state.project(&self.root).map(|state| state.inactive);
-            let is_hidden =
-                inactive.is_ok_and(|all| all.iter().any(|one| one.to_string() == skill));
-            return error.with_hint(if is_hidden {
+        let named: Option<QualifiedName> = skill.parse().ok();
+        if let Some(name) = named.filter(|name| moment.lock.skill(name).is_some()) {
+            return error.with_hint(if moment.hidden.contains(&name) {
                 format!("it is installed: `skillpkg activate {shown}`")
             } else {
                 "it is locked and missing here: `skillpkg sync` brings what is missing".to_owned()
             });
         }
-        names.extend(locked);
         if self.is_active_globally(skill) {
             return error.with_hint(format!(
                 "`{shown}` is installed for all your projects: ask for it there (`--global`)"
             ));
         }
+        let active = moment.active.iter().map(|one| &one.name);
+        let locked = moment.lock.skills().map(|locked| &locked.name);
+        let names: Vec<String> = active.chain(locked).map(ToString::to_string).collect();
         match nearest(skill, names.iter().map(String::as_str)) {
             Some(near) => error.with_hint(format!("did you mean `{near}`?")),
             None => error.with_hint(format!("to have it: `skillpkg install {shown}`")),
@@ -153,15 +143,6 @@ impl Host {
         let active = self.state.project(&self.settings.home.join("global"));
         let active = active.map(|state| state.active).unwrap_or_default();
         active.iter().any(|one| one.name.to_string() == skill || one.placed_as.as_str() == skill)
-    }
-
-    /// What the project has installed; nothing where its lockfile cannot be read, which is for
-    /// others to tell.
-    fn locked_names(&self) -> Vec<String> {
-        let files = ProjectDirectory::open(&self.root).and_then(|project| project.read());
-        files
-            .map(|files| files.lock.skills().map(|locked| locked.name.to_string()).collect())
-            .unwrap_or_default()
     }
 
     /// The snapshot of an active skill, its manifest re-hashed.

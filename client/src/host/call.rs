@@ -49,10 +49,10 @@ impl Host {
         permission: &dyn Permission,
         options: &CallOptions,
     ) -> Result<CallOutcome, CallError> {
-        let snapshot = self.active_snapshot(skill)?;
+        let (moment, snapshot) = self.active_at(skill)?;
         self.check_approved(&snapshot)?;
         tell(
-            &self.standing(&snapshot)?.told(&snapshot.manifest.name, &snapshot.manifest.version),
+            &moment.standing(&snapshot).told(&snapshot.manifest.name, &snapshot.manifest.version),
             permission,
         );
         if snapshot.manifest.tools.iter().any(|tool| tool.id == capability) {

@@ -9,11 +9,12 @@ use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{Manifest, QualifiedName};
 
 use super::active::check_locked;
-use super::{ActiveSkill, Capability, Host};
-use crate::policy::refuse;
+use super::moment::Moment;
+use super::{ActiveSkill, Capability, Host, snapshot};
 use crate::project::{LOCK_FILE, PROJECT_FILE};
 use crate::resource::{ResourceError, ResourceFailure};
-use crate::trust::{Standings, standings_file};
+use crate::state::Active;
+use crate::trust::standings_file;
 use crate::{Error, Kind};
 
 /// What an active skill holds. The manifest was re-hashed; a file is when it is read.
@@ -46,31 +47,47 @@ impl Host {
     ///
     /// Fails where it cannot be said which skills are active, or what the policies are.
     pub fn contents(&self) -> Result<Vec<Each>, Error> {
-        let active = self.state.project(&self.root)?.active;
-        let (lock, policy) = (self.lock_file()?, self.policy()?);
-        let standings = Standings::read(&self.settings.home)?;
-        let each = active.iter().map(|active| {
-            let contents = || {
-                let locked = check_locked(active, &lock)?;
-                let mut snapshot = self.snapshot(active)?;
-                snapshot.locked = Some(locked.clone());
-                snapshot.policy = policy.clone();
-                refuse(&self.forbidden(&snapshot)?)?;
-                let (name, version) = (&snapshot.manifest.name, &snapshot.manifest.version);
-                if let Some(url) = locked.source.registry() {
-                    standings.of(url, name, version).check(name, version)?;
-                }
-                Ok(Contents {
-                    skill: ActiveSkill::new(active, &snapshot.manifest),
-                    capabilities: self.listed(&snapshot)?,
-                    key: locked.key,
-                    log_index: locked.log_index,
-                    manifest: snapshot.manifest,
-                })
-            };
-            Each { name: active.name.clone(), contents: contents() }
+        let moment = self.moment()?;
+        let each = moment.active.iter().map(|active| Each {
+            name: active.name.clone(),
+            contents: self.contents_at(&moment, active),
         });
         Ok(each.collect())
+    }
+
+    /// What each active skill holds that can work here; one that cannot is refused like one that may
+    /// not be seen.
+    pub(crate) fn offered(&self) -> Result<Vec<Each>, Error> {
+        let moment = self.moment()?;
+        Ok(moment.active.iter().map(|active| self.offered_at(&moment, active)).collect())
+    }
+
+    /// One of [`Host::offered`].
+    pub(crate) fn offered_one(&self, skill: &QualifiedName) -> Result<Option<Each>, Error> {
+        let moment = self.moment()?;
+        let active = moment.active.iter().find(|one| one.name == *skill);
+        Ok(active.map(|active| self.offered_at(&moment, active)))
+    }
+
+    fn offered_at(&self, moment: &Moment, active: &Active) -> Each {
+        let contents = || {
+            let contents = self.contents_at(moment, active)?;
+            let lacking = self.lacks(&contents.manifest, &active.programs)?;
+            lacking.map_or(Ok(contents), Err)
+        };
+        Each { name: active.name.clone(), contents: contents() }
+    }
+
+    fn contents_at(&self, moment: &Moment, active: &Active) -> Result<Contents, Error> {
+        let locked = check_locked(active, &moment.lock)?;
+        let snapshot = self.snapshot_at(moment, active)?;
+        Ok(Contents {
+            skill: ActiveSkill::new(active, &snapshot.manifest),
+            capabilities: self.listed(&snapshot)?,
+            key: locked.key,
+            log_index: locked.log_index,
+            manifest: snapshot.manifest,
+        })
     }
 
     /// The bytes of a file of an active skill, re-hashed just now, and its line of the manifest. At
@@ -81,22 +98,30 @@ impl Host {
             let message = format!("`{}` has no file `{}`", snapshot.manifest.name, escape(path));
             Error::new(Kind::Failed, "not_found", message)
         })?;
-        let bytes = snapshot.bytes(entry, self.maximum_resource_bytes).map_err(|failure| {
+        let bytes = self.intact(&snapshot.manifest, entry)?;
+        Ok((entry.clone(), bytes.into()))
+    }
+
+    /// The bytes of a file of a snapshot, re-hashed just now.
+    pub(crate) fn intact(&self, manifest: &Manifest, entry: &FileEntry) -> Result<Vec<u8>, Error> {
+        let bytes = snapshot::bytes(&self.store, manifest, entry, self.maximum_resource_bytes);
+        bytes.map_err(|failure| {
+            let path = entry.path.as_str();
             match failure {
                 // The store has no intact copy of it, as with a call.
                 ResourceFailure::InvalidVersion | ResourceFailure::SourceUnavailable => {
                     let message = format!(
-                        "`{}` of {} is not what was signed",
+                        "`{}` of `{}@{}` is not what was signed",
                         escape(path),
-                        snapshot.shown()
+                        manifest.name,
+                        manifest.version
                     );
                     Error::new(Kind::Verification, "verification_failed", message)
                         .with_hint("`skillpkg verify --repair` fetches it again")
                 }
                 failure => ResourceError::new(path, failure).into(),
             }
-        })?;
-        Ok((entry.clone(), bytes.into()))
+        })
     }
 
     /// The files that decide which skills are active and may be seen; not all need be there.

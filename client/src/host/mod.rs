@@ -65,6 +65,7 @@ mod capability;
 mod contents;
 mod environment;
 mod error;
+mod moment;
 mod outcome;
 mod permission;
 mod snapshot;
@@ -88,7 +89,7 @@ use skillpkg_schema::skill::{self, CatalogueEntry};
 use skillpkg_schema::{ContentAddress, QualifiedName};
 use skillpkg_store::content::Store;
 
-use crate::policy::{check_content, refuse};
+use crate::policy::check_content;
 use crate::resource::{self, Resource, ResourceError, ResourceFailure};
 use crate::runner::RunnerSet;
 use crate::state::State;
@@ -197,27 +198,13 @@ impl Host {
     }
 
     fn judged(&self) -> Result<Vec<(ActiveSkill, Option<Error>)>, Error> {
-        let state = self.state.project(&self.root)?;
-        let lock = self.lock_file()?;
-        let policy = self.policy()?;
-        state
-            .active
-            .iter()
-            .map(|active| {
-                check_locked(active, &lock)?;
-                let mut snapshot = self.snapshot(active)?;
-                snapshot.locked = lock.skill(&active.name).cloned();
-                snapshot.policy = policy.clone();
-                let (name, version) = (&snapshot.manifest.name, &snapshot.manifest.version);
-                let standing = self.standing(&snapshot)?;
-                let refusal = self
-                    .check_signers(active, &snapshot)
-                    .and_then(|()| refuse(&self.forbidden(&snapshot)?))
-                    .and_then(|()| standing.check(name, version))
-                    .err();
-                Ok((ActiveSkill::new(active, &snapshot.manifest), refusal))
-            })
-            .collect()
+        let moment = self.moment()?;
+        let judged = moment.active.iter().map(|active| {
+            let snapshot = self.locked_snapshot(&moment, active)?;
+            let refusal = self.judge(&moment, active, &snapshot).err();
+            Ok((ActiveSkill::new(active, &snapshot.manifest), refusal))
+        });
+        judged.collect()
     }
 
     /// The capabilities of an active skill: its tools, resources and scripts, and what the host

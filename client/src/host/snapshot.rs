@@ -103,20 +103,30 @@ impl Snapshot {
             .map_err(|failure| ResourceError::new(&entry.name, failure))
     }
 
-    /// A file's bytes, compared with the manifest: those of the store's blob, or, where it has no
-    /// intact one, those of the tree.
+    /// As [`bytes`].
     pub(super) fn bytes(&self, entry: &FileEntry, limit: u64) -> Result<Vec<u8>, ResourceFailure> {
-        if entry.size > limit {
-            return Err(ResourceFailure::ContentTooLarge);
-        }
-        let address = entry.sha256.address();
-        if let Ok(bytes) = self.store.read_blob(&address, limit) {
-            return Ok(bytes);
-        }
-        let read = self.store.open_tree(&self.manifest).ok();
-        let bytes = read
-            .and_then(|tree| tree.read(entry.path.as_str(), limit).ok())
-            .ok_or(ResourceFailure::SourceUnavailable)?;
-        if address.matches(&bytes) { Ok(bytes) } else { Err(ResourceFailure::InvalidVersion) }
+        bytes(&self.store, &self.manifest, entry, limit)
     }
+}
+
+/// A file's bytes, compared with the manifest: those of the store's blob, or, where it has no intact
+/// one, those of the tree.
+pub(super) fn bytes(
+    store: &Store,
+    manifest: &Manifest,
+    entry: &FileEntry,
+    limit: u64,
+) -> Result<Vec<u8>, ResourceFailure> {
+    if entry.size > limit {
+        return Err(ResourceFailure::ContentTooLarge);
+    }
+    let address = entry.sha256.address();
+    if let Ok(bytes) = store.read_blob(&address, limit) {
+        return Ok(bytes);
+    }
+    let read = store.open_tree(manifest).ok();
+    let bytes = read
+        .and_then(|tree| tree.read(entry.path.as_str(), limit).ok())
+        .ok_or(ResourceFailure::SourceUnavailable)?;
+    if address.matches(&bytes) { Ok(bytes) } else { Err(ResourceFailure::InvalidVersion) }
 }

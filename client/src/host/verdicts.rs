@@ -7,7 +7,9 @@ use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{Manifest, QualifiedName};
 
 use super::Host;
+use super::moment::Moment;
 use crate::eligibility::{Here, Refusal, Verdict, needs};
+use crate::state::Active;
 use crate::{Error, Kind};
 
 impl Host {
@@ -16,16 +18,22 @@ impl Host {
     ///
     /// Every tree is re-hashed and nothing is repaired, asked for, executed or written.
     pub fn verdicts(&self) -> Result<Vec<(QualifiedName, Verdict)>, Error> {
-        let lock = self.lock_file()?;
-        let active = self.state.project(&self.root)?.active;
+        let moment = self.moment()?;
+        let Moment { lock, active, .. } = &moment;
         let mut names: Vec<&QualifiedName> = lock.skills().map(|locked| &locked.name).collect();
         names.extend(active.iter().map(|one| &one.name));
+        let active: BTreeMap<&QualifiedName, &Active> =
+            active.iter().map(|one| (&one.name, one)).collect();
         names.sort();
         names.dedup();
         names
             .into_iter()
             .map(|name| {
-                let verdict = match self.active_snapshot(&name.to_string()) {
+                let snapshot = match active.get(name) {
+                    Some(active) => self.snapshot_at(&moment, active),
+                    None => Err(self.not_active(&name.to_string(), &moment)),
+                };
+                let verdict = match snapshot {
                     Ok(snapshot) => {
                         let verdict = Verdict { active: true, ..Verdict::default() };
                         self.judged_by(&snapshot.manifest, &snapshot.programs, verdict)?
@@ -50,12 +58,14 @@ impl Host {
     }
 
     /// What is missing for an active skill to be offered, the runners of scripts aside: those are
-    /// looked at when a script is called.
-    pub(crate) fn lacks(&self, manifest: &Manifest) -> Result<Option<Error>, Error> {
+    /// looked at when a script is called. `recorded` says where its programs were found.
+    pub(super) fn lacks(
+        &self,
+        manifest: &Manifest,
+        recorded: &BTreeMap<String, PathBuf>,
+    ) -> Result<Option<Error>, Error> {
         let tree = self.store.tree_path(&manifest.address());
-        let state = self.state.project(&self.root)?;
-        let recorded = state.active(&manifest.name).map(|active| &active.programs);
-        let here = Here { settings: &self.settings, runners: None, recorded };
+        let here = Here { settings: &self.settings, runners: None, recorded: Some(recorded) };
         let needs = needs(manifest, &tree, here)?;
         Ok(needs.refusing().next().map(|missing| {
             let told = missing.told.clone();

@@ -68,15 +68,10 @@ impl Catalogue {
     pub(super) fn look(host: &Host) -> Result<Self, Error> {
         let mut skills = Vec::new();
         let mut left_out = Vec::new();
-        for Each { name, contents } in host.contents()? {
+        // What cannot work here is not offered and then refused.
+        for Each { name, contents } in host.offered()? {
             match contents {
-                Ok(contents) => match host.lacks(&contents.manifest)? {
-                    // What cannot work here is not offered and then refused.
-                    Some(lacking) => {
-                        left_out.push(format!("`{name}` is not served: {lacking}"));
-                    }
-                    None => skills.push(contents),
-                },
+                Ok(contents) => skills.push(contents),
                 Err(error) => left_out.push(format!("`{name}` is not served: {error}")),
             }
         }

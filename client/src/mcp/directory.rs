@@ -43,7 +43,7 @@ pub(super) fn read(
                 entries.entry(uri.clone()).or_insert_with(|| {
                     Resource::new(uri, directory)
                         .with_mime_type(DIRECTORY_MIME_TYPE)
-                        .with_meta(meta::of(meta::provenance(served)))
+                        .with_meta(meta::of(meta::provenance(&served.contents.skill)))
                 });
             }
         }

@@ -4,7 +4,7 @@ use rmcp::model::MetaObject;
 use serde_json::{Value, json};
 use skillpkg_schema::Sha256Digest;
 
-use super::catalogue::Served;
+use crate::host::ActiveSkill;
 
 /// The prefix of our keys, of the shape that the protocol asks for.
 const PREFIX: &str = "dev.skillpkg/";
@@ -19,8 +19,7 @@ pub(super) fn of<'a>(members: impl IntoIterator<Item = (&'a str, Value)>) -> Met
 }
 
 /// The skill, its version and its snapshot.
-pub(super) fn provenance(served: &Served) -> Vec<(&'static str, Value)> {
-    let skill = &served.contents.skill;
+pub(super) fn provenance(skill: &ActiveSkill) -> Vec<(&'static str, Value)> {
     vec![
         ("skill", json!(skill.name.to_string())),
         ("version", json!(skill.version.to_string())),

@@ -44,7 +44,7 @@ fn of_skill(served: &Served) -> Option<Prompt> {
     let mut prompt =
         Prompt::new(served.prompt.clone()?, Some(skill.description.clone()), Some(vec![task]));
     prompt.title = Some(skill.name.to_string());
-    prompt.meta = Some(meta::of(meta::provenance(served)));
+    prompt.meta = Some(meta::of(meta::provenance(skill)));
     Some(prompt)
 }
 

@@ -54,7 +54,7 @@ pub(super) fn of_file(uri: String, served: &Served, file: &FileEntry) -> Resourc
     let manifest = &served.contents.manifest;
     let path = file.path.as_str();
     let named = if path == "SKILL.md" { skill.name.name().to_string() } else { path.to_owned() };
-    let mut own = meta::provenance(served);
+    let mut own = meta::provenance(skill);
     own.push(("digest", json!(meta::digest(&file.sha256))));
     let mut resource = Resource::new(uri, named).with_size(file.size).with_meta(meta::of(own));
     if let Some(media_type) = media_type::of_path(path) {

@@ -13,7 +13,7 @@ use super::page::page;
 use super::server::Shared;
 use super::server::internal;
 use super::{meta, uri};
-use crate::host::Host;
+use crate::host::{Contents, Host};
 
 /// Most files of a skill that hosts must take.
 const MOST_FILES: usize = 512;
@@ -28,15 +28,17 @@ pub(super) fn list(
     request: Option<PaginatedRequestParams>,
 ) -> Result<ListSkillsResult, ErrorData> {
     let catalogue = shared.look().map_err(|error| internal(&error))?;
-    let mut skills = Vec::new();
-    for served in &catalogue.skills {
-        match entry(&shared.host, served) {
+    let mut all: Vec<(String, &Contents)> = catalogue.skills.iter().map(of_contents).collect();
+    all.sort_by(|left, right| left.0.cmp(&right.0));
+    // Only what is on the page is read. A skill that cannot be listed leaves its page shorter.
+    let (all, next) = page(all, |(uri, _)| uri, request, PAGE)?;
+    let mut skills = Vec::with_capacity(all.len());
+    for (_, contents) in all {
+        match entry(&shared.host, contents) {
             Ok(skill) => skills.push(skill),
-            Err(reason) => shared.tell_once(&unlisted(served, &reason)),
+            Err(reason) => shared.tell_once(&unlisted(contents, &reason)),
         }
     }
-    skills.sort_by(|left, right| left.uri.cmp(&right.uri));
-    let (skills, next) = page(skills, |skill| &skill.uri, request, PAGE)?;
     let mut result = ListSkillsResult::with_all_items(skills)
         .with_ttl_ms(0)
         .with_cache_scope(CacheScope::Private);
@@ -44,15 +46,21 @@ pub(super) fn list(
     Ok(result)
 }
 
+fn of_contents(served: &Served) -> (String, &Contents) {
+    (uri::of_path(&served.contents.skill.name, "SKILL.md"), &served.contents)
+}
+
 /// The skills of a catalogue that are not listed, and why, as sentences.
 pub(super) fn left_out(host: &Host, catalogue: &Catalogue) -> Vec<String> {
-    let reason =
-        |served: &Served| entry(host, served).err().map(|reason| unlisted(served, &reason));
+    let reason = |served: &Served| {
+        let reason = entry(host, &served.contents).err()?;
+        Some(unlisted(&served.contents, &reason))
+    };
     catalogue.skills.iter().filter_map(reason).collect()
 }
 
-fn unlisted(served: &Served, reason: &str) -> String {
-    format!("`{}` is not in `skills/list`: {reason}", served.contents.skill.name)
+fn unlisted(contents: &Contents, reason: &str) -> String {
+    format!("`{}` is not in `skills/list`: {reason}", contents.skill.name)
 }
 
 /// `skills/get`.
@@ -63,17 +71,19 @@ pub(super) fn get(shared: &Shared, wanted: &str) -> Result<GetSkillResult, Error
     if place.path.is_none_or(|path| path.as_str() != "SKILL.md") {
         return Err(absent());
     }
-    let catalogue = shared.look().map_err(|error| internal(&error))?;
-    let served = catalogue.skill(&place.skill).ok_or_else(absent)?;
-    let skill = entry(&shared.host, served)
+    let found = shared.host.offered_one(&place.skill).map_err(|error| internal(&error))?;
+    let contents = found.ok_or_else(absent)?.contents.map_err(|error| {
+        shared.tell_once(&format!("`{}` is not served: {error}", place.skill));
+        absent()
+    })?;
+    let skill = entry(&shared.host, &contents)
         .map_err(|reason| ErrorData::invalid_params(reason, Some(json!({"uri": wanted}))))?;
     Ok(GetSkillResult::new(skill).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
 }
 
 /// A skill with every field of its frontmatter and the digest of every file, or why hosts could not
 /// take it.
-pub(super) fn entry(host: &Host, served: &Served) -> Result<Skill, String> {
-    let contents = &served.contents;
+fn entry(host: &Host, contents: &Contents) -> Result<Skill, String> {
     let (name, files) = (&contents.skill.name, &contents.manifest.files);
     if files.len() > MOST_FILES {
         return Err(format!("it has {} files, and hosts take at most {MOST_FILES}", files.len()));
@@ -82,8 +92,8 @@ pub(super) fn entry(host: &Host, served: &Served) -> Result<Skill, String> {
     if bytes > MOST_BYTES {
         return Err(format!("it has {bytes} bytes, and hosts take at most {MOST_BYTES}"));
     }
-    let (_, text) =
-        host.read_file(&name.to_string(), "SKILL.md").map_err(|error| error.to_string())?;
+    let file = contents.manifest.file("SKILL.md").ok_or("it has no `SKILL.md`")?;
+    let text = host.intact(&contents.manifest, file).map_err(|error| error.to_string())?;
     let mut fields = typed_frontmatter(&text).map_err(|error| error.to_string())?;
     let mut take = |key: &str| match fields.remove(key) {
         Some(Value::String(text)) => Ok(text),
@@ -101,7 +111,7 @@ pub(super) fn entry(host: &Host, served: &Served) -> Result<Skill, String> {
         let uri = uri::of_path(name, file.path.as_str());
         SkillResource::new(uri, meta::digest(&file.sha256), file.size)
     });
-    let mut own = meta::provenance(served);
+    let mut own = meta::provenance(&contents.skill);
     own.push(("key", json!(contents.key.to_string())));
     if let Some(index) = contents.log_index {
         own.push(("log-index", json!(index)));

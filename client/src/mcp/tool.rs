@@ -39,7 +39,7 @@ pub(super) fn list(
 fn of(served: &Served, offered: &Offered) -> Option<Tool> {
     let Offered { name, capability } = offered;
     let schema: JsonObject = serde_json::from_str(&capability.schema).ok()?;
-    let mut own = meta::provenance(served);
+    let mut own = meta::provenance(&served.contents.skill);
     own.push(("capability", json!(capability.name)));
     own.push(("kind", json!(capability.kind.as_str())));
     own.push(("asks", Value::Bool(capability.requires_permission)));
