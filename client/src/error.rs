@@ -160,6 +160,13 @@ impl From<StoreError> for Error {
             StoreError::Mismatch(faults) => Self { kind: Kind::Verification, ..faults.into() },
             StoreError::Format { .. } => Self::new(Kind::Failed, "format_too_new", message)
                 .with_hint("use the version of skillpkg that wrote it, or a later one"),
+            StoreError::FormatUnread { path, known, .. } => {
+                let path = skillpkg_schema::diagnostic::escape(&path.to_string_lossy());
+                Self::new(Kind::Failed, "store_failed", message).with_hint(format!(
+                    "where this version wrote the store, move `{path}` away: it is written anew, as \
+                     `skillpkg.store/{known}`"
+                ))
+            }
             StoreError::Absent(_) => Self::new(Kind::Failed, "not_found", message),
             StoreError::Damaged { .. } => {
                 Self::new(Kind::Verification, "verification_failed", message)

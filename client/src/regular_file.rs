@@ -51,8 +51,11 @@ fn checked(file: File) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(irregular()) }
 }
 
+/// What is said of anything else than a regular file.
+pub(crate) const IRREGULAR: &str = "it is not a regular file";
+
 fn irregular() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")
+    io::Error::new(io::ErrorKind::InvalidInput, IRREGULAR)
 }
 
 #[cfg(all(test, unix))]

@@ -4,7 +4,7 @@ use serde::Serialize;
 use skillpkg_schema::Manifest;
 use skillpkg_schema::manifest::Mode;
 
-use super::tree::FoundTree;
+use super::tree::{FoundTree, SourceText};
 
 /// How a file is not as the version has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -36,6 +36,8 @@ pub(super) struct Comparison {
     pub(super) has_other_modes: bool,
     /// Whether its `SKILL.md` is as a registry serves it to readers of Agent Skills alone.
     pub(super) is_named: bool,
+    /// Whether its `SKILL.md` lost the byte order mark that the version starts with.
+    pub(super) is_unmarked: bool,
     /// Files that the tool or a program made for itself beside the skill's.
     pub(super) made: Vec<String>,
 }
@@ -68,10 +70,15 @@ pub(super) fn compare(found: &FoundTree, manifest: &Manifest) -> Comparison {
             None => differ(path, How::Missing),
             Some(there) => {
                 if there.sha256 != file.sha256 {
-                    if path == "SKILL.md" && found.unnamed == Some((file.size, file.sha256)) {
-                        comparison.is_named = true;
-                    } else {
-                        differ(path, How::Modified);
+                    let is_it = |one: &&SourceText| {
+                        path == "SKILL.md" && (one.size, one.sha256) == (file.size, file.sha256)
+                    };
+                    match found.sources.iter().find(is_it) {
+                        Some(source) => {
+                            comparison.is_named = source.is_unnamed;
+                            comparison.is_unmarked = source.is_marked;
+                        }
+                        None => differ(path, How::Modified),
                     }
                 }
                 comparison.has_other_modes |= there.executable != (file.mode == Mode::Executable);

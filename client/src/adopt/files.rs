@@ -90,5 +90,7 @@ fn text_of(path: &Path) -> Result<Option<String>, String> {
     let bytes = regular_file::read(file, MAX_FILE_BYTES as u64)
         .map_err(|error| escape(&error.to_string()))?
         .ok_or_else(|| Unread::TooLong.to_string())?;
-    String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8".to_owned())
+    let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+    // Editors put a byte order mark there, and no tool means anything by it.
+    Ok(Some(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned)))
 }

@@ -5,13 +5,18 @@
 //! us after it went through all that an install goes through. Nothing else is touched: not a
 //! directory in which a byte differs, not the files of the other tools.
 
+mod above;
+mod absent;
 mod apm_lock;
 mod clawhub_lock;
 mod compare;
 mod entry;
 mod files;
 mod known;
+mod left;
+mod matched;
 mod matching;
+mod only;
 mod skills_lock;
 mod spot;
 mod survey;
@@ -21,7 +26,9 @@ mod yaml;
 pub use compare::{Differing, How};
 pub use entry::{Entry, Listing, MAX_ENTRIES, MAX_FILE_BYTES, Place, Refused, Tool, Unread};
 pub use files::ToolFile;
-pub use survey::{Left, Match, Nearest, Request, Survey, survey};
+pub use left::{Left, Nearest};
+pub use matched::Match;
+pub use survey::{Request, Survey, survey};
 pub(crate) use tree::FoundTree;
 pub use yaml::{YamlError, YamlReason};
 
@@ -29,7 +36,7 @@ use crate::install::{Attendant, Options, Report, TakenOver, take_over};
 use crate::{Error, Settings};
 
 /// Takes over what a survey found to be exactly a published version: installed as everything is,
-/// and placed where it lay. What is no longer as it was found is left alone, and then nothing is
+/// and placed where it lay, and where the project's agents find it. What is no longer as it was found is left alone, and then nothing is
 /// changed at all.
 ///
 /// All of it or nothing: a failure leaves everything as it was, and a kill leaves it so or is

@@ -42,6 +42,11 @@ pub(super) struct Spot {
 }
 
 impl Spot {
+    /// What its directory is called.
+    pub(super) fn name(&self) -> &str {
+        self.path.file_name().and_then(OsStr::to_str).unwrap_or_default()
+    }
+
     /// What goes, and only while it is exactly that; [`None`] of what is not read.
     pub(super) fn foreign(&self) -> Option<Foreign> {
         match &self.standing {
@@ -58,6 +63,8 @@ pub(super) struct Spots {
     pub(super) found: Vec<Spot>,
     /// Entries of which what lies there is ours already.
     pub(super) ours: BTreeSet<(usize, usize)>,
+    /// What the directories are called that are ours already.
+    pub(super) our_names: BTreeSet<String>,
     /// Safe to print.
     pub(super) notices: Vec<String>,
 }
@@ -74,15 +81,8 @@ pub(super) fn look(
 ) -> Spots {
     let mut all = Spots::default();
     let mut places: BTreeMap<PathBuf, Vec<(usize, usize)>> = BTreeMap::new();
-    let mut directories: Vec<PathBuf> = agents
-        .all()
-        .filter_map(|agent| agent.directory(reach))
-        .filter(|one| is_of_tools(one))
-        .collect();
-    directories.sort();
-    directories.dedup();
     let mut seen = HashSet::new();
-    for directory in directories {
+    for directory in directories(agents, reach) {
         let path = real_path::native(base.join(&directory));
         let Ok(real) = real_path::of(&path) else { continue };
         if reach == Reach::Project && !real.starts_with(base) {
@@ -112,6 +112,7 @@ pub(super) fn look(
     for (path, entries) in places {
         if is_ours(&path) {
             all.ours.extend(entries);
+            all.our_names.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
             continue;
         }
         if all.found.len() >= MOST_SPOTS {
@@ -125,6 +126,15 @@ pub(super) fn look(
         }
     }
     all
+}
+
+/// The directories of agents that tools write skills to, sorted.
+pub(super) fn directories(agents: &Agents, reach: Reach) -> Vec<PathBuf> {
+    let all = agents.all().filter_map(|agent| agent.directory(reach));
+    let mut directories: Vec<PathBuf> = all.filter(|one| is_of_tools(one)).collect();
+    directories.sort();
+    directories.dedup();
+    directories
 }
 
 /// Where an entry says that its skill lies.

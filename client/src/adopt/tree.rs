@@ -14,6 +14,8 @@ use skillpkg_schema::skill;
 use skillpkg_schema::tree::{DirectoryTree, Entry, Tree as _};
 
 const SKILL_FILE: &str = "SKILL.md";
+/// The byte order mark of UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +34,38 @@ pub(crate) struct FoundTree {
     pub(crate) odd: Vec<String>,
     /// The name that its `SKILL.md` gives.
     pub(crate) name: Option<String>,
-    /// Its `SKILL.md` less the line `name: …` right behind the first `---`, where there is one.
-    pub(crate) unnamed: Option<(u64, Sha256Digest)>,
+    /// What its `SKILL.md` may have been before a registry or a tool changed it on the way.
+    pub(crate) sources: Vec<SourceText>,
+}
+
+/// What a `SKILL.md` may have been before it was changed on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SourceText {
+    pub(crate) size: u64,
+    pub(crate) sha256: Sha256Digest,
+    /// Whether it is less the line `name: …` right behind the first `---`, which a registry adds.
+    pub(crate) is_unnamed: bool,
+    /// Whether it starts with a byte order mark, which `skills` drops.
+    pub(crate) is_marked: bool,
+}
+
+impl SourceText {
+    /// All that the text of a file may have been, itself left out.
+    fn all_of(bytes: &[u8]) -> Vec<Self> {
+        let of = |bytes: &[u8], is_unnamed, is_marked| Self {
+            size: bytes.len() as u64,
+            sha256: Sha256Digest::of(bytes),
+            is_unnamed,
+            is_marked,
+        };
+        let unnamed = without_name(bytes);
+        let mut all: Vec<Self> = unnamed.iter().map(|bytes| of(bytes, true, false)).collect();
+        if !bytes.starts_with(MARK) {
+            all.push(of(&[MARK, bytes].concat(), false, true));
+            all.extend(unnamed.iter().map(|bytes| of(&[MARK, bytes].concat(), true, true)));
+        }
+        all
+    }
 }
 
 impl FoundTree {
@@ -49,8 +81,7 @@ impl FoundTree {
         if found.files.contains_key(SKILL_FILE) {
             let bytes = tree.read(SKILL_FILE, MAX_SKILL_FILE_BYTES)?;
             found.name = skill::parse(&bytes, SKILL_FILE).ok().map(|file| file.name);
-            found.unnamed =
-                without_name(&bytes).map(|bytes| (bytes.len() as u64, Sha256Digest::of(&bytes)));
+            found.sources = SourceText::all_of(&bytes);
         }
         Ok(found)
     }
@@ -118,7 +149,7 @@ fn too_large(message: &str) -> io::Error {
 /// A file less the line `name: …` right behind its first `---`: what a registry inserts of a hard
 /// skill, whose file says `skill:`, for readers of Agent Skills alone.
 fn without_name(bytes: &[u8]) -> Option<Vec<u8>> {
-    let rest = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let rest = bytes.strip_prefix(MARK).unwrap_or(bytes);
     let fence: &[u8] =
         [&b"---\n"[..], b"---\r\n"].into_iter().find(|fence| rest.starts_with(fence))?;
     let start = bytes.len() - rest.len() + fence.len();

@@ -96,15 +96,46 @@ impl Agents {
     pub fn get(&self, id: &str) -> Result<&Agent, Error> {
         self.agents.iter().find(|agent| agent.id == id).ok_or_else(|| {
             let message = format!("no agent is known as `{}`", escape(id));
-            let hint = match nearest(id, self.agents.iter().map(|agent| agent.id.as_str())) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!(
-                    "the configuration can teach it: `[agents.{}]` with `project` and `global`",
+            let hint = match self.near(id).as_slice() {
+                [] => format!(
+                    "`skillpkg agents --all` tells those that are known; the configuration can teach \
+                     another: `[agents.{}]` with `project` and `global`",
                     escape(id)
                 ),
+                [near] => format!("did you mean `{}`?", escape(near)),
+                several => {
+                    let several: Vec<String> =
+                        several.iter().map(|near| format!("`{}`", escape(near))).collect();
+                    format!("did you mean one of {}?", several.join(", "))
+                }
             };
             Error::new(Kind::Usage, "unknown_agent", message).with_hint(hint)
         })
+    }
+}
+
+impl Agents {
+    /// The ids that somebody may mean who writes `text`: the one that is spelled nearly so, else those
+    /// of which it is a part, in the id or in the name.
+    fn near(&self, text: &str) -> Vec<&str> {
+        /// More than these are no answer.
+        const MOST: usize = 5;
+        let ids = || self.agents.iter().map(|agent| agent.id.as_str());
+        if let Some(near) = nearest(text, ids()) {
+            return vec![near];
+        }
+        let part = text.to_lowercase();
+        if part.trim().is_empty() {
+            return Vec::new();
+        }
+        let starting: Vec<&str> = ids().filter(|id| id.starts_with(&part)).collect();
+        let holding = self
+            .agents
+            .iter()
+            .filter(|agent| agent.id.contains(&part) || agent.name.to_lowercase().contains(&part))
+            .map(|agent| agent.id.as_str());
+        let near = if starting.is_empty() { holding.collect() } else { starting };
+        if near.len() > MOST { Vec::new() } else { near }
     }
 }
 
@@ -244,5 +275,18 @@ mod tests {
         let error = read(&[]).unwrap().get("claud-code").unwrap_err();
         assert_eq!((error.code.as_str(), error.kind), ("unknown_agent", Kind::Usage));
         assert_eq!(error.hint.as_deref(), Some("did you mean `claude-code`?"));
+        let agents = read(&[]).unwrap();
+        for (text, near) in [
+            ("claude", "claude-code"),
+            ("claud", "claude-code"),
+            ("Claude Code", "claude-code"),
+            ("open", "did you mean one of `opencode`, `openclaw`, `openhands`?"),
+            ("a", "`[agents.a]`"),
+            ("", "`[agents.]`"),
+            ("nobody-calls-one-so", "`skillpkg agents --all`"),
+        ] {
+            let hint = agents.get(text).unwrap_err().hint.unwrap();
+            assert!(hint.contains(near), "{text}: {hint}");
+        }
     }
 }

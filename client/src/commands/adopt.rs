@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use skillpkg::adopt::{Differing, Left, Match, Request, Survey, Tool, adopt, survey};
-use skillpkg::install::{Options, Report};
+use skillpkg::adopt::{Differing, Left, Match, Request, Survey, Tool, ToolFile, adopt, survey};
+use skillpkg::agents::Reach;
+use skillpkg::install::{Options, Report, settle};
+use skillpkg::project::PROJECT_FILE;
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
@@ -37,18 +39,38 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     /// The directory that is looked at.
-    pub(crate) fn directory(&self) -> Option<&Path> {
-        let path = self.path.as_deref()?;
+    ///
+    /// A file that is no lockfile of another tool is an error.
+    pub(crate) fn directory(&self) -> Result<Option<&Path>, Error> {
+        let Some(path) = self.path.as_deref() else { return Ok(None) };
         if tool_of(path).is_none() {
-            return Some(path);
+            return if path.exists() && !path.is_dir() {
+                Err(no_lockfile(path))
+            } else {
+                Ok(Some(path))
+            };
         }
-        let above = path.parent().filter(|above| !above.as_os_str().is_empty())?;
+        let is_given = |path: &&Path| !path.as_os_str().is_empty();
+        let Some(above) = path.parent().filter(is_given) else { return Ok(None) };
         // The file of `clawhub` lies in a directory of its own.
         let is_hidden =
             above.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
         let project = if is_hidden { above.parent() } else { Some(above) };
-        project.filter(|project| !project.as_os_str().is_empty())
+        Ok(project.filter(is_given))
     }
+}
+
+fn no_lockfile(path: &Path) -> Error {
+    let message = format!(
+        "`{}` is neither a directory nor called as a lockfile of another tool",
+        escape(&path.to_string_lossy())
+    );
+    let names: Vec<String> = [Tool::Skills, Tool::Apm, Tool::ClawHub, Tool::GlobalSkills]
+        .iter()
+        .map(|tool| format!("`{}` of `{}`", tool.file(), tool.name()))
+        .collect();
+    Error::new(Kind::Usage, "not_a_lockfile", message)
+        .with_hint(format!("these are read: {}", names.join(", ")))
 }
 
 /// The tool whose lockfile a path is, by its name.
@@ -119,6 +141,7 @@ struct Shown<'s> {
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let Arguments { path, only, dry_run, placing, yes, accept_signer } = arguments;
+    let looked_from = looked_from(path.as_deref());
     let options = Options { approve: yes, accept_signer, ..placing.options() };
     let file = path.as_deref().and_then(|path| Some((tool_of(path)?, path)));
     let file = file.map(|(tool, path)| {
@@ -130,11 +153,27 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     let request = Request { file: file.transpose()?, state_home, only };
     let output = context.output;
     let mut terminal = Terminal::approving(output);
+    // What was begun is whole before anybody is told that there is nothing to do.
+    let finished = !dry_run && settle(&context.settings, options.reach, &mut terminal)?;
     let found = survey(&context.settings, &options, &request, &mut terminal).await?;
-    preview(context, &found)?;
+    if request.file.is_some()
+        && let Some(error) = found.files.iter().find_map(unread)
+    {
+        return Err(error);
+    }
+    let base = found.base.canonicalize().ok();
+    if options.reach == Reach::Project && looked_from.is_some() && looked_from != base {
+        let base = escape(&found.base.to_string_lossy());
+        output.talk(&format!("The project is `{base}`, which has `{PROJECT_FILE}`."));
+    }
+    preview(context, &found, finished)?;
     if dry_run || found.matched.is_empty() {
-        output.json(&shown(&found, false, None))?;
-        output.talk("Nothing was changed.");
+        output.json(&shown(&found, finished, None))?;
+        output.talk(if finished {
+            "What was begun is finished: `skillpkg list` tells what is here."
+        } else {
+            "Nothing was changed."
+        });
         return Ok(0);
     }
     if !yes {
@@ -153,35 +192,58 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
             Err(error) => Some(error),
         };
         if let Some(error) = refused {
-            return refuse(context, &found, error);
+            return refuse(context, &found, finished, error);
         }
     }
     let report = match adopt(&context.settings, &options, &found, &mut terminal).await {
         Ok(report) => report,
-        Err(error) => return refuse(context, &found, error),
+        Err(error) => return refuse(context, &found, finished, error),
     };
     tell(context, &found, &report)?;
     output.json(&shown(&found, true, None))?;
     Ok(0)
 }
 
+/// The directory that somebody means who names `path`, or nothing, resolved.
+fn looked_from(path: Option<&Path>) -> Option<PathBuf> {
+    let meant = match path {
+        Some(path) if !path.is_dir() => return None,
+        Some(path) => path,
+        None => Path::new("."),
+    };
+    meant.canonicalize().ok()
+}
+
+/// That a file which was named is not read.
+fn unread(file: &ToolFile) -> Option<Error> {
+    let fault = file.fault.as_ref()?;
+    let error = Error::new(Kind::Failed, "lockfile_unread", format!("it is not read: {fault}"));
+    Some(error.in_file(file.path.to_string_lossy()).with_hint(UNREAD_HINT))
+}
+
+/// What to do about a lockfile that is not read.
+const UNREAD_HINT: &str = "restore it; without it, `skillpkg adopt` looks at the directories of agents \
+                           alone, and finds what is published all the same";
+
 /// Fails, with what was found where that is asked for as JSON.
-fn refuse(context: &Context, found: &Survey, error: Error) -> Result<u8, Error> {
+fn refuse(context: &Context, found: &Survey, finished: bool, error: Error) -> Result<u8, Error> {
     if !context.output.json {
         return Err(error);
     }
-    context.output.json(&shown(found, false, error.to_json().get("error").cloned()))?;
+    context.output.json(&shown(found, finished, error.to_json().get("error").cloned()))?;
     context.output.warn(&error.to_string());
     Ok(error.kind.exit_code())
 }
 
 /// Shows what was found.
-fn preview(context: &Context, found: &Survey) -> Result<(), Error> {
+fn preview(context: &Context, found: &Survey, finished: bool) -> Result<(), Error> {
     let output = context.output;
     for file in &found.files {
         let path = relative(found, &file.path);
         match &file.fault {
-            Some(fault) => output.warn(&format!("`{path}` is not read: {fault}")),
+            Some(fault) => output.warn(&format!(
+                "`{path}` is not read: {fault}; the directories of agents are looked at all the same"
+            )),
             None => output.talk(&format!(
                 "`{path}` of `{}` has {}.",
                 file.tool.name(),
@@ -199,8 +261,13 @@ fn preview(context: &Context, found: &Survey) -> Result<(), Error> {
         let keys: Vec<String> = found.ours.iter().map(|key| escape(key)).collect();
         output.talk(&format!("Here already: {}.", keys.join(", ")));
     }
-    if found.matched.is_empty() && found.left.is_empty() && found.ours.is_empty() {
+    let is_nothing = found.matched.is_empty() && found.left.is_empty() && found.ours.is_empty();
+    if is_nothing && !finished {
         output.talk("No other tool has installed a skill here.");
+    }
+    if let Some(above) = &found.above {
+        let above = escape(&above.to_string_lossy());
+        output.talk(&format!("hint: there is something in `{above}`: `skillpkg adopt {above}`"));
     }
     Ok(())
 }

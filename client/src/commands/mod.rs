@@ -307,7 +307,7 @@ fn start(global: &GlobalArguments, command: Command, output: Output) -> Result<u
         .map_err(|error| Error::new(Kind::Failed, "runtime_failed", error.to_string()))?;
     let directory = match &command {
         Command::Mcp(arguments) => arguments.project.as_deref(),
-        Command::Adopt(arguments) => arguments.directory(),
+        Command::Adopt(arguments) => arguments.directory()?,
         _ => None,
     };
     let told = interruption::watch(command.losing(), output);

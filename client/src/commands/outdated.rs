@@ -1,7 +1,7 @@
 //! `skillpkg outdated`.
 
 use serde::Serialize;
-use skillpkg::install::{Outdated, outdated};
+use skillpkg::install::{Outdated, outdated, require_project};
 use skillpkg::trust::Standing;
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::escape;
@@ -55,6 +55,7 @@ struct Shape<'a> {
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let Arguments { names, global } = arguments;
+    require_project(&context.settings, reach(global))?;
     let mut terminal = Terminal::approving(context.output);
     let seen = outdated(&context.settings, reach(global), &names, &mut terminal).await?;
     let mut is_quiet = true;
@@ -65,7 +66,9 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         }
     }
     let moves = seen.iter().any(Outdated::moves);
-    if is_quiet {
+    if seen.is_empty() {
+        context.output.talk("no skill is installed here");
+    } else if is_quiet {
         context.output.talk("every skill is at the newest version there is");
     } else if moves {
         context.output.talk(

@@ -1,7 +1,7 @@
 //! `skillpkg sync`.
 
 use serde::Serialize;
-use skillpkg::install::{Frozen, Options, drift, sync};
+use skillpkg::install::{Frozen, Options, drift, require_project, sync};
 use skillpkg::{Error, Kind};
 use skillpkg_schema::QualifiedName;
 
@@ -57,26 +57,39 @@ fn tell_drift(options: &Options, context: &Context, terminal: &mut Terminal) -> 
     struct Different<'a> {
         name: Option<&'a QualifiedName>,
         what: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hint: Option<&'a str>,
     }
     #[derive(Serialize)]
     struct Shape<'a> {
         ok: bool,
         drift: Vec<Different<'a>>,
     }
+    require_project(&context.settings, options.reach)?;
     let drift = drift(&context.settings, options, terminal)?;
     context.output.json(&Shape {
         ok: drift.is_empty(),
         drift: drift
             .iter()
-            .map(|one| Different { name: one.name.as_ref(), what: &one.what })
+            .map(|one| Different {
+                name: one.name.as_ref(),
+                what: &one.what,
+                hint: one.hint.as_deref(),
+            })
             .collect(),
     })?;
     for one in &drift {
         context.output.text(&one.what)?;
+        if let Some(hint) = &one.hint {
+            context.output.talk(&format!("  hint: {hint}"));
+        }
     }
     if drift.is_empty() {
         context.output.talk("the project is what its lockfile says");
         return Ok(0);
+    }
+    if drift.iter().all(|one| one.hint.is_some()) {
+        return Ok(Kind::Drift.exit_code());
     }
     context.output.talk(
             "hint: `skillpkg sync` makes the project what its lockfile says, and brings what is missing",

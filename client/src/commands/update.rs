@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use skillpkg::difference::{self, Difference};
-use skillpkg::install::{Options, preview, update};
+use skillpkg::install::{Options, preview, require_project, update};
 use skillpkg::merge::MergedCopy;
 use skillpkg::{Error, Kind, Settings};
 use skillpkg_schema::diagnostic::escape;
@@ -57,6 +57,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     if let Some(name) = names.iter().find(|name| name.contains('@')) {
         return Err(not_a_name(name));
     }
+    require_project(&context.settings, reach(global))?;
     if dry_run {
         return rehearse(context, global, &names).await;
     }

@@ -4,14 +4,16 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde::Serialize;
+use skillpkg::agents::Reach;
 use skillpkg::bundle::is_bundle;
+use skillpkg::install::{RESTORE_HINT, require_project};
 use skillpkg::verification::{Problem, ProblemKind, Report, Verifier};
-use skillpkg::{Error, Kind};
+use skillpkg::{Error, Kind, Settings};
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::diagnostic::escape;
 
 use crate::candidates;
-use crate::commands::subject;
+use crate::commands::{reach, subject};
 use crate::context::Context;
 use crate::working::Working;
 
@@ -69,14 +71,18 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     let report = if arguments.all {
         verifier.everything().await?
     } else {
-        named(&verifier, &root, &arguments.what).await?
+        named(&verifier, (&settings, reach(arguments.global), &root), &arguments.what).await?
     };
     drop(working);
     tell(context, &report)?;
     Ok(report.kind().map_or(0, Kind::exit_code))
 }
 
-async fn named(verifier: &Verifier<'_>, root: &Path, what: &[String]) -> Result<Report, Error> {
+async fn named(
+    verifier: &Verifier<'_>,
+    (settings, reach, root): (&Settings, Reach, &Path),
+    what: &[String],
+) -> Result<Report, Error> {
     let mut report = Report::default();
     let mut names: Vec<QualifiedName> = Vec::new();
     for one in what {
@@ -90,6 +96,7 @@ async fn named(verifier: &Verifier<'_>, root: &Path, what: &[String]) -> Result<
         }
     }
     if what.is_empty() || !names.is_empty() {
+        require_project(settings, reach)?;
         report.add(verifier.project(&names).await?);
     }
     Ok(report)
@@ -113,13 +120,21 @@ fn tell(context: &Context, report: &Report) -> Result<(), Error> {
         output.text(&sentence(problem))?;
     }
     if report.problems.is_empty() {
-        output.text(&format!("{} checked, all as signed", report.checked))?;
+        output.text(&match report.checked {
+            0 => "nothing is installed: 0 checked".to_owned(),
+            checked => format!("{checked} checked, all as signed"),
+        })?;
         return Ok(());
+    }
+    let is_altered = |problem: &Problem| problem.code == Some("lock_altered");
+    if report.problems.iter().any(is_altered) {
+        output.talk(&format!("hint: {RESTORE_HINT}"));
     }
     // An archive that lies somewhere as a file is not ours to mend.
     // Nor does anything mend a signature that holds no more.
     let in_store = |problem: &Problem| {
         problem.directory.is_none()
+            && !is_altered(problem)
             && !matches!(
                 problem.kind,
                 ProblemKind::Signature | ProblemKind::Policy | ProblemKind::Proof

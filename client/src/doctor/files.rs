@@ -75,8 +75,14 @@ fn litter(
 fn state(settings: &Settings, complaints: &mut Vec<Complaint>) {
     const RESTORE: &str = "restore it; or move it away: what it remembered is then found or asked \
                            for again";
-    let directory = State::new(&settings.home).directory().to_path_buf();
-    for directory in [directory.join("projects"), directory.join("approvals"), directory] {
+    let state = State::new(&settings.home).directory().to_path_buf();
+    let inner = ["projects", "approvals", "approvals/names", "releases"];
+    for directory in inner.iter().map(|name| state.join(name)).chain([state.clone()]) {
+        if directory.symlink_metadata().is_ok() && !directory.is_dir() {
+            let what = format!("{} is no directory", shown(&directory));
+            let advice = "move it away: the directory is made anew";
+            complaints.push(Complaint::new(Area::State, what, advice));
+        }
         let files = entries(&directory).filter(|path| {
             path.extension().is_some_and(|extension| extension == "json" || extension == "journal")
         });

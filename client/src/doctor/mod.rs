@@ -10,13 +10,16 @@ mod project;
 mod registries;
 mod search_path;
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
-use skillpkg_schema::diagnostic::Diagnostic;
+use skillpkg_schema::diagnostic::{Diagnostic, escape};
 
 use crate::agents::{Agents, Reach};
-use crate::install::{Approval, Attendant, Progress};
+use crate::install::{Approval, Attendant, Progress, locked_skills};
 use crate::policy::Policy;
 use crate::runner::RunnerSet;
+use crate::settings::registry_text;
 use crate::{Error, Settings};
 
 /// What a complaint is about.
@@ -161,6 +164,29 @@ impl Attendant for Warned {
     }
 }
 
+/// That no registry is configured: nothing wrong as long as all that is wanted is locked, since a
+/// lockfile names the registry of each skill.
+fn no_registry(settings: &Settings) -> Complaint {
+    const NAME: &str = "name one: `registry = \"URL\"` in the user's configuration, \
+                        `SKILLPKG_REGISTRY` or `--registry URL`";
+    let locked = [Reach::Project, Reach::Global].into_iter();
+    let locked = locked.flat_map(|reach| locked_skills(settings, reach).unwrap_or_default());
+    let named: BTreeSet<String> = locked
+        .filter_map(|locked| locked.source.registry().map(|url| registry_text(url).to_owned()))
+        .map(|url| format!("`{}`", escape(&url)))
+        .collect();
+    if named.is_empty() {
+        return Complaint::new(Area::Configuration, "no registry is configured", NAME);
+    }
+    let named: Vec<String> = named.into_iter().collect();
+    let what = format!(
+        "no registry is configured; what is locked is had from where its lockfile says: {}",
+        named.join(", ")
+    );
+    let advice = format!("to search and to install more, {NAME}");
+    Complaint { note: true, ..Complaint::new(Area::Configuration, what, advice) }
+}
+
 fn configuration(settings: &Settings, complaints: &mut Vec<Complaint>) {
     const CORRECT: &str = "correct the user's configuration";
     let failures = [
@@ -173,12 +199,7 @@ fn configuration(settings: &Settings, complaints: &mut Vec<Complaint>) {
         complaints.push(Complaint::of(Area::Configuration, &error, CORRECT));
     }
     if settings.registry.is_none() && settings.routes.is_empty() {
-        complaints.push(Complaint::new(
-            Area::Configuration,
-            "no registry is configured",
-            "name one: `registry = \"URL\"` in the user's configuration, `SKILLPKG_REGISTRY` or \
-             `--registry URL`",
-        ));
+        complaints.push(no_registry(settings));
     }
     for error in crate::keys::list(&settings.home).map(|keys| keys.broken).unwrap_or_default() {
         complaints.push(Complaint::of(

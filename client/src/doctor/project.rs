@@ -1,9 +1,9 @@
 //! Damage in the store, and projects that are not what their files say.
 
-use super::{Area, Complaint};
+use super::{Area, CORRECT, Complaint};
 use crate::Settings;
 use crate::agents::Reach;
-use crate::install::{Attendant, Options, drift as differs, locked_skills, root_of};
+use crate::install::{Attendant, Options, RESTORE_HINT, drift as differs, locked_skills, root_of};
 use crate::verification::{ProblemKind, Verifier};
 use skillpkg_schema::diagnostic::escape;
 
@@ -25,7 +25,9 @@ pub(super) async fn store(settings: &Settings, complaints: &mut Vec<Complaint>) 
             Err(error) => {
                 // That there is no store is told of the project.
                 if error.code != "no_store" {
-                    complaints.push(Complaint::of(Area::Store, &error, MEND));
+                    // What is wrong in a file of the project's is nothing that the store has.
+                    let otherwise = if error.file.is_some() { CORRECT } else { MEND };
+                    complaints.push(Complaint::of(Area::Store, &error, otherwise));
                 }
                 continue;
             }
@@ -39,6 +41,7 @@ pub(super) async fn store(settings: &Settings, complaints: &mut Vec<Complaint>) 
             let detail = problem.detail.as_deref();
             let detail = detail.map_or_else(String::new, |detail| format!(" ({detail})"));
             let advice = match problem.kind {
+                _ if problem.code == Some("lock_altered") => RESTORE_HINT,
                 ProblemKind::Policy => "`skillpkg audit` tells the rule and where it stands",
                 ProblemKind::Signature => {
                     "ask the author which key is theirs; `skillpkg remove` lets the skill go"
@@ -74,7 +77,8 @@ pub(super) fn drift(
                     "it is kept as it is; `skillpkg sync{global} --discard-edits` puts back what was \
                      signed"
                 );
-                let advice = if one.is_edit { edits } else { sync.clone() };
+                let otherwise = if one.is_edit { edits } else { sync.clone() };
+                let advice = one.hint.unwrap_or(otherwise);
                 let complaint = Complaint::new(Area::Project, one.what, advice);
                 Complaint { note: one.is_edit, ..complaint }
             }));
@@ -83,6 +87,9 @@ pub(super) fn drift(
             let what = "nothing of it was ever brought to this machine";
             complaints.push(Complaint::new(Area::Project, what, sync));
         }
-        Err(error) => complaints.push(Complaint::of(Area::Project, &error, &sync)),
+        Err(error) => {
+            let otherwise = if error.file.is_some() { CORRECT } else { &sync };
+            complaints.push(Complaint::of(Area::Project, &error, otherwise));
+        }
     }
 }

@@ -7,6 +7,7 @@ use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, SkillName, Versio
 use super::Host;
 use super::moment::Moment;
 use super::snapshot::Snapshot;
+use crate::install::{RESTORE_HINT, is_altered};
 use crate::policy::{Installed, Policy, Violation, violations_of};
 use crate::project::{LOCK_FILE, LockFile, Locked, ProjectDirectory};
 use crate::state::{Active, Signers};
@@ -179,6 +180,9 @@ pub fn check_locked<'l>(active: &Active, lock: &'l LockFile) -> Result<&'l Locke
         ),
         None => format!("`{name}` {} is active here, and `{LOCK_FILE}` has none", active.version),
     };
-    Err(Error::new(Kind::Failed, "lock_outdated", message)
-        .with_hint("`skillpkg sync` makes the project what its lockfile says"))
+    let hint = match lock.skill(name) {
+        Some(locked) if is_altered(active, locked) => RESTORE_HINT,
+        _ => "`skillpkg sync` makes the project what its lockfile says",
+    };
+    Err(Error::new(Kind::Failed, "lock_outdated", message).with_hint(hint))
 }

@@ -4,9 +4,9 @@ use skillpkg_schema::{ContentAddress, Manifest};
 use skillpkg_store::content::Stored;
 
 use super::attend::{Approval, Attendant, Moved};
+use super::job::Job;
 use super::prepare::{Prepared, stored};
 use super::session::Session;
-use super::source::Job;
 use crate::activation::{Checked, describe, found, growth, prose_commands, prose_growth, widening};
 use crate::difference::{Difference, Side, lines_within};
 use crate::project::Source;

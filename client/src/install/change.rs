@@ -8,10 +8,10 @@ use skillpkg_schema::{QualifiedName, Requirement};
 
 use super::attend::Attendant;
 use super::goal::{Entry, Outcome};
+use super::job::Job;
 use super::placement::Plan;
 use super::prepare::Prepared;
 use super::session::Session;
-use super::source::Job;
 use crate::Error;
 use crate::parallel::ended_early;
 use crate::project::{LockFile, Locked, ProjectDocument};

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde::Serialize;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::finding::Findings;
-use skillpkg_schema::signature::KeyId;
-use skillpkg_schema::{ContentAddress, QualifiedName, Version};
+use skillpkg_schema::signature::{Envelope, KeyId};
+use skillpkg_schema::{ContentAddress, QualifiedName, SkillName, Version};
 use skillpkg_store::content::Store;
 
 use super::attend::Attendant;
@@ -15,7 +15,7 @@ use super::folders::Folders;
 use super::options::Options;
 use super::placement::{Placing, Target, edits};
 use super::prepare::stored;
-use super::proven::{Logs, is_other};
+use super::proven::{Logs, RESTORE_HINT, is_altered, is_other};
 use super::recover;
 use super::session::{Session, base_of, open_directory, root_of};
 use super::sync::{differences, unwanted};
@@ -25,7 +25,7 @@ use crate::policy::Policy;
 use crate::project::{Locked, Source};
 use crate::state::{Placed, Placement, ProjectState, Signers, State};
 use crate::trust::{Rules, Standing, Standings, Trust};
-use crate::{Error, Settings};
+use crate::{Error, Settings, keys};
 
 /// One installed skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,8 +55,15 @@ pub struct Listed {
     pub standing: Standing,
     /// How what agents see is not what the lockfile names, a phrase that can be printed.
     pub differs: Option<String>,
+    /// What to do about that, where `sync` does not mend it.
+    pub restore: Option<&'static str>,
     /// Where nothing is and should be, escaped; `.` for a skill that was never brought here; sorted.
     pub missing: Vec<String>,
+    /// The directory name that agents see, where that is not the skill's own.
+    pub placed_as: Option<SkillName>,
+    /// Whether it came as a file and no key that signed it is known here any more, so that nothing of
+    /// it is called.
+    pub distrusted: bool,
 }
 
 /// That the key which signed a skill was revoked. Texts are the registry's.
@@ -93,28 +100,30 @@ pub struct Drift {
     pub what: String,
     /// Whether it is a copy with its user's edits, which every command keeps.
     pub is_edit: bool,
+    /// What to do where `sync` does not mend it; safe to print.
+    pub hint: Option<String>,
 }
 
-/// Finishes a change that a kill cut short, unless another process is at work on the project.
-/// Whoever is about to read a project's active set calls this first.
+/// Finishes a change that a kill cut short, unless another process is at work on the project; says
+/// whether it did. Whoever is about to read a project's active set calls this first.
 pub fn settle(
     settings: &Settings,
     reach: Reach,
     attendant: &mut dyn Attendant,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     if !root_of(settings, reach).is_dir() {
-        return Ok(());
+        return Ok(false);
     }
     let state = State::new(&settings.home);
     let directory = open_directory(settings, reach)?;
     if state.journal(directory.root())?.is_none() {
-        return Ok(());
+        return Ok(false);
     }
-    let Some(_lock) = state.try_lock_project(directory.root())? else { return Ok(()) };
+    let Some(_lock) = state.try_lock_project(directory.root())? else { return Ok(false) };
     let store = Store::open(&settings.home)?;
     let _lease = store.lease()?;
     let base = base_of(settings, reach, &directory);
-    recover::finish(&state, &store, &directory, &base, attendant).map(|_| ())
+    recover::finish(&state, &store, &directory, &base, attendant).map(|_| true)
 }
 
 /// The skills that a project has, sorted by name, each re-hashed where it is placed. Writes nothing,
@@ -158,7 +167,13 @@ pub fn list(
                 None => Standing::default(),
             },
             differs: differs(&remembered, locked),
+            restore: remembered
+                .active(name)
+                .is_some_and(|active| is_altered(active, locked))
+                .then_some(RESTORE_HINT),
             missing: Vec::new(),
+            placed_as: files.project.skill(name).and_then(|wanted| wanted.placed_as.clone()),
+            distrusted: is_distrusted(settings, &remembered, &signers, store.as_ref(), locked)?,
         };
         if let Some(store) = &store {
             for placed in remembered.placed_of(name) {
@@ -175,6 +190,30 @@ pub fn list(
         listed.push(one);
     }
     Ok(listed)
+}
+
+/// Whether a skill that came as a file is seen by agents, and no key that signed it is known here any
+/// more, as after `keys distrust`: its calls are refused. A registry gives the keys of what is in it.
+fn is_distrusted(
+    settings: &Settings,
+    remembered: &ProjectState,
+    signers: &Signers,
+    store: Option<&Store>,
+    locked: &Locked,
+) -> Result<bool, Error> {
+    let active = remembered.active(&locked.name).filter(|active| active.key.is_some());
+    if active.is_none() || locked.source.registry().is_some() {
+        return Ok(false);
+    }
+    let envelope = match store {
+        Some(store) => stored(store, &locked.address)?.map(|stored| stored.envelope),
+        None => None,
+    };
+    let trusted = keys::vouching_for_files(settings, signers, &locked.name);
+    let is_known =
+        |id: &KeyId| signers.key(id).is_some() || trusted.iter().any(|trusted| trusted.id() == *id);
+    let signed = envelope.iter().flat_map(Envelope::key_ids);
+    Ok(!signed.chain([locked.key]).any(|id| is_known(&id)))
 }
 
 /// How what agents see of a skill is not what the lockfile names.
@@ -236,9 +275,9 @@ pub fn drift(
     let settings = &Settings { looks_only: settings.is_read_only(), ..settings.clone() };
     let session = Session::open_to_look(settings, options, attendant)?;
     session.require_project_file()?;
-    let (mut drift, mut edits) = (Vec::new(), Vec::new());
+    let (mut drift, mut edits, mut refused) = (Vec::new(), Vec::new(), Vec::new());
     let mut add = |name: Option<&QualifiedName>, what: String| {
-        drift.push(Drift { name: name.cloned(), what, is_edit: false });
+        drift.push(Drift { name: name.cloned(), what, is_edit: false, hint: None });
     };
     if session.state.journal(session.root())?.is_some() {
         add(None, "a change was cut short".to_owned());
@@ -259,6 +298,16 @@ pub fn drift(
     for wanted in &session.files.project.skills {
         let name = &wanted.name;
         let Some(locked) = session.files.lock.skill(name) else { continue };
+        if let Some(active) = session.remembered.active(name)
+            && is_altered(active, locked)
+        {
+            let (version, seen, said) = (&active.version, active.address, locked.address);
+            let what =
+                format!("`{name}@{version}` is {seen}, and the lockfile says that it is {said}");
+            let hint = Some(RESTORE_HINT.to_owned());
+            refused.push(Drift { name: Some(name.clone()), what, is_edit: false, hint });
+            continue;
+        }
         logs.check(&session.remembered, locked)?;
         if session.remembered.inactive.contains(name) {
             continue;
@@ -290,10 +339,17 @@ pub fn drift(
                 for (path, files) in &plan.kept {
                     let path = escape(&path.to_string_lossy());
                     let what = format!("`{path}` was edited: {}", files.join(", "));
-                    edits.push(Drift { name: Some(name.clone()), what, is_edit: true });
+                    edits.push(Drift { name: Some(name.clone()), what, is_edit: true, hint: None });
                 }
             }
-            Err(error) => add(Some(name), error.message),
+            Err(Error { message, hint, .. }) => {
+                refused.push(Drift {
+                    name: Some(name.clone()),
+                    what: message,
+                    is_edit: false,
+                    hint,
+                });
+            }
         }
         match stored(&session.store, &locked.address)? {
             None => add(Some(name), format!("`{name}@{}` is not in the store", locked.version)),
@@ -310,6 +366,7 @@ pub fn drift(
             add(Some(name), format!("`{name}` is placed, and not asked for"));
         }
     }
+    drift.extend(refused);
     drift.extend(edits);
     Ok(drift)
 }

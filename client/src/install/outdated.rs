@@ -262,7 +262,7 @@ impl Looker<'_> {
         let before = if let Some(side) = Side::snapshot(self.settings, &locked.address)? {
             side
         } else {
-            let entry = super::source::locked_entry(document, locked)?;
+            let entry = super::from_registry::locked_entry(document, locked)?;
             Side::release(self.settings, registry, document, entry, &mut notices).await?
         };
         let after = Side::release(self.settings, registry, document, entry, &mut notices).await?;

@@ -13,6 +13,7 @@ use super::ledger::Ledger;
 use super::prepare::stored;
 use super::session::Session;
 use crate::merge::{Edits, MergeError};
+use crate::project::LockFile;
 use crate::state::{Foreign, Occupant, Placed, Placement, Step};
 use crate::{Error, Kind};
 
@@ -64,6 +65,17 @@ pub(super) struct Placing<'p, 's> {
     pub(super) adopted: Option<&'p BTreeMap<PathBuf, Foreign>>,
     /// Whether the edits of a copy are merged into the copy that takes its place.
     pub(super) merge_edits: bool,
+    /// What the lockfile names.
+    pub(super) lock: &'p LockFile,
+}
+
+/// What a place is looked at for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// For a skill to stand there.
+    Placing,
+    /// For what we placed to go.
+    TakingOut,
 }
 
 /// What stands at a place.
@@ -88,6 +100,7 @@ impl<'p, 's> Placing<'p, 's> {
             discard_edits: session.options.discard_edits,
             adopted: None,
             merge_edits: false,
+            lock: &session.files.lock,
         }
     }
 
@@ -158,9 +171,15 @@ impl<'p, 's> Placing<'p, 's> {
         agents: &[String],
         plan: &mut Plan,
     ) -> Result<(), Error> {
+        let standing = match self.taken_over(target, path)? {
+            Some(occupant) => Standing::Ours(occupant),
+            None => self.standing(target.name, path, Purpose::Placing)?,
+        };
         let listed = self.ledger.at(path);
-        let placement = match listed {
-            Some(placed) if !target.change_placement => placed.placement,
+        let placement = match (listed, &standing) {
+            (Some(placed), _) if !target.change_placement => placed.placement,
+            // A copy that came with the project stays one.
+            (None, Standing::Ours(before)) if before.found.is_none() => before.placement,
             _ => target.placement,
         };
         let after =
@@ -178,10 +197,6 @@ impl<'p, 's> Placing<'p, 's> {
             placement,
             agents,
         });
-        let standing = match self.taken_over(target, path)? {
-            Some(occupant) => Standing::Ours(occupant),
-            None => self.standing(target.name, path)?,
-        };
         let merge_edits = self.merge_edits;
         let can_merge = |before: &Occupant| {
             let are_copies = before.placement == Placement::Copy && placement == Placement::Copy;
@@ -256,7 +271,7 @@ impl<'p, 's> Placing<'p, 's> {
     }
 
     fn take_out(&mut self, placed: &Placed, plan: &mut Plan) -> Result<(), Error> {
-        let before = match self.standing(&placed.name, &placed.path)? {
+        let before = match self.standing(&placed.name, &placed.path, Purpose::TakingOut)? {
             Standing::Nothing => return Ok(()),
             Standing::Foreign(_) => {
                 plan.left.push(placed.path.clone());
@@ -276,7 +291,12 @@ impl<'p, 's> Placing<'p, 's> {
         Ok(())
     }
 
-    fn standing(&mut self, name: &QualifiedName, path: &Path) -> Result<Standing, Error> {
+    fn standing(
+        &mut self,
+        name: &QualifiedName,
+        path: &Path,
+        purpose: Purpose,
+    ) -> Result<Standing, Error> {
         let listed = self
             .ledger
             .at(path)
@@ -284,21 +304,46 @@ impl<'p, 's> Placing<'p, 's> {
         Ok(match (self.folders.look(path)?, listed) {
             (Found::Nothing, _) => Standing::Nothing,
             (Found::Link(target), listed) => self.link(name, &target, listed)?,
-            (Found::Directory, Some(placed)) if placed.placement == Placement::Copy => {
-                let occupant = Occupant {
-                    address: placed.address,
-                    placement: Placement::Copy,
-                    discard_edits: false,
-                    found: None,
-                };
-                match edits(self.store, &placed.address, path)? {
-                    files if files.is_empty() => Standing::Ours(occupant),
-                    files => Standing::Edited(occupant, files),
-                }
-            }
-            (Found::Directory, _) => Standing::Foreign("a directory"),
+            (Found::Directory, listed) => self.directory(name, path, listed, purpose)?,
             (Found::Other, _) => Standing::Foreign("a file"),
         })
+    }
+
+    /// A directory is ours where the ledger lists a copy there, and where it is a copy of just what
+    /// the lockfile names: then it came with the project, as it was moved, copied or cloned. What the
+    /// lockfile does not name may be the sources of whoever published it.
+    fn directory(
+        &self,
+        name: &QualifiedName,
+        path: &Path,
+        listed: Option<&Placed>,
+        purpose: Purpose,
+    ) -> Result<Standing, Error> {
+        let copy = |address| Occupant {
+            address,
+            placement: Placement::Copy,
+            discard_edits: false,
+            found: None,
+        };
+        let listed = listed.filter(|placed| placed.placement == Placement::Copy);
+        let mut standing = Standing::Foreign("a directory");
+        if let Some(placed) = listed {
+            let files = edits(self.store, &placed.address, path)?;
+            if files.is_empty() {
+                return Ok(Standing::Ours(copy(placed.address)));
+            }
+            standing = Standing::Edited(copy(placed.address), files);
+        }
+        // What we did not place is taken over, and never only taken away.
+        if listed.is_some() || purpose == Purpose::Placing {
+            let locked = self.lock.skill(name).map(|locked| locked.address);
+            if let Some(address) = locked
+                && edits(self.store, &address, path)?.is_empty()
+            {
+                return Ok(Standing::Ours(copy(address)));
+            }
+        }
+        Ok(standing)
     }
 
     /// A link is ours where it leads to the snapshot that the ledger lists, or to any snapshot of
@@ -370,12 +415,18 @@ pub(super) fn edits(
 
 fn occupied(path: &Path, what: &str, name: &QualifiedName) -> Error {
     let shown = escape(&path.to_string_lossy());
-    let hint = match split(path) {
+    let mut hint = match split(path) {
         Ok((_, directory)) => format!(
             "move it away, or give `{name}` another name: `skillpkg install {name} --as {directory}-2`"
         ),
         Err(_) => "move it away".to_owned(),
     };
+    if path.join("SKILL.md").is_file() {
+        hint = format!(
+            "`skillpkg adopt` takes over what is exactly a published version, and tells how another \
+             differs; or {hint}"
+        );
+    }
     let message = format!("`{shown}` is {what} that skillpkg did not place; it is left alone");
     Error::new(Kind::Refused, "destination_occupied", message).with_hint(hint)
 }

@@ -9,8 +9,8 @@ use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{ContentAddress, Manifest, QualifiedName, Version};
 use skillpkg_store::content::{Ingested, Lease, Store, StoreError, Stored};
 
+use super::candidate::{Candidate, vouching};
 use super::proven::RESTORE_HINT;
-use super::trust::{Candidate, vouching};
 use crate::activation::{self, Checked, found, prose_commands};
 use crate::policy::{Before, Policy, Skill, Violation, published, refuse};
 use crate::project::{ProjectArchive, Source};

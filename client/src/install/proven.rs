@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use crate::project::{LOCK_FILE, Locked};
-use crate::state::ProjectState;
+use crate::settings::registry_text;
+use crate::state::{Active, ProjectState};
 use crate::trust::{Claim, KeptProofs, Trust};
 use crate::{Error, Kind};
 
@@ -15,6 +16,17 @@ use crate::{Error, Kind};
 pub(super) fn is_other(remembered: &ProjectState, keep: &Locked) -> Option<bool> {
     let active = remembered.active(&keep.name).filter(|one| one.address == keep.address)?;
     active.is_as_locked(keep).map(|is_same| !is_same)
+}
+
+/// Whether a lockfile names another snapshot of the very version, from the very registry, that agents
+/// see: what was published under a number never changes, so the lockfile was.
+pub(crate) fn is_altered(active: &Active, locked: &Locked) -> bool {
+    let registry = locked.source.registry().map(registry_text);
+    let proven = active.proven.as_ref().and_then(|proven| proven.source.as_deref());
+    registry.is_some()
+        && (proven.is_none() || proven == registry)
+        && active.version == locked.version
+        && active.address != locked.address
 }
 
 /// The refusal of what the lockfile says of a skill that is here, and that nobody vouches for.
@@ -30,8 +42,9 @@ pub(super) fn not_as_verified(keep: &Locked) -> Error {
 }
 
 /// What to do about a lockfile that says something else than what was verified.
-pub(super) const RESTORE_HINT: &str = "it was edited or damaged: compare it with its history, and \
-    restore it (`git checkout -- skillpkg.lock`)";
+pub const RESTORE_HINT: &str = "`skillpkg.lock` was edited or damaged: compare it with its \
+    history, and restore it (`git checkout -- skillpkg.lock`); where it has none, `skillpkg remove NAME` \
+    and `skillpkg install NAME` write the entry anew";
 
 /// The logs that speak for registries, looked up once each.
 pub(super) struct Logs<'t> {

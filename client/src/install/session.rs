@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use skillpkg_schema::QualifiedName;
+use skillpkg_schema::diagnostic::escape;
 use skillpkg_store::content::{Lease, Store};
 
 use url::Url;
@@ -139,6 +140,28 @@ pub(crate) fn root_of(settings: &Settings, reach: Reach) -> PathBuf {
         Reach::Project => settings.project.clone(),
         Reach::Global => settings.home.join("global"),
     }
+}
+
+/// Refuses a directory that is no project, as having neither of the two files: that nothing is wrong
+/// there says nothing. The skills for all projects of a user are there, be they none.
+pub fn require_project(settings: &Settings, reach: Reach) -> Result<(), Error> {
+    let root = root_of(settings, reach);
+    // A link that leads nowhere is told by whoever follows it.
+    if reach == Reach::Global
+        || [PROJECT_FILE, LOCK_FILE].iter().any(|name| root.join(name).symlink_metadata().is_ok())
+    {
+        return Ok(());
+    }
+    Err(no_project(&root))
+}
+
+/// That a directory has neither of a project's files.
+pub(super) fn no_project(root: &Path) -> Error {
+    let root = escape(&root.to_string_lossy());
+    let message = format!("there is neither `{PROJECT_FILE}` nor `{LOCK_FILE}` in `{root}`");
+    Error::new(Kind::Failed, "project_file_missing", message).with_hint(
+        "run it in the project's directory; `--global` is about the skills of all your projects",
+    )
 }
 
 /// Opens the project of a reach; the one of the global skills is made where it is absent.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{QualifiedName, Requirement};
 
 use super::attend::Attendant;
@@ -10,7 +9,7 @@ use super::goal::{Entry, Goal, GoalSkill, Report};
 use super::make::make;
 use super::options::Options;
 use super::prepare::stored;
-use super::session::Session;
+use super::session::{Session, no_project};
 use crate::project::{LOCK_FILE, Locked, PROJECT_FILE, Wanted};
 use crate::{Error, Kind, Settings};
 
@@ -35,11 +34,7 @@ pub async fn sync(
     if frozen == Frozen::Yes {
         let files = &session.files;
         if files.project_text.is_none() && files.lock.skills().next().is_none() {
-            let root = escape(&session.root().to_string_lossy());
-            let message =
-                format!("there is neither `{PROJECT_FILE}` nor `{LOCK_FILE}` in `{root}`");
-            return Err(Error::new(Kind::Failed, "project_file_missing", message)
-                .with_hint("run it in the project's directory"));
+            return Err(no_project(session.root()));
         }
         let differences = differences(&session)?;
         if !differences.is_empty() {

@@ -120,6 +120,12 @@ impl Present {
         attendant: &mut dyn Attendant,
     ) -> Result<Self, Error> {
         let session = Session::open_to_look(settings, options, attendant)?;
+        if session.state.journal(session.root())?.is_some() {
+            attendant.warn(
+                "a change was cut short here, and is finished by the next command that may change \
+                 something",
+            );
+        }
         let copies = session.remembered.placed.iter();
         let copies = copies.filter(|placed| placed.placement == Placement::Copy);
         Ok(Self {

@@ -256,10 +256,22 @@ pub fn io_hint(error: &io::Error) -> Option<String> {
             "make room, then run it again; `skillpkg gc` removes what no project uses"
         }
         io::ErrorKind::NotADirectory => "a file stands on that path in a directory's place",
+        io::ErrorKind::IsADirectory => "a directory stands there in a file's place: move it away",
+        io::ErrorKind::InvalidInput => return irregular_hint(error),
         io::ErrorKind::ReadOnlyFilesystem => "the file system there is read-only",
         _ => return None,
     };
     Some(hint.to_owned())
+}
+
+/// What to do about a pipe, a device or a directory where a file is read.
+fn irregular_hint(error: &io::Error) -> Option<String> {
+    let is_irregular = error.to_string() == regular_file::IRREGULAR;
+    is_irregular.then(|| {
+        "something else stands there in a file's place: move it away, and restore the file where \
+         there was one"
+            .to_owned()
+    })
 }
 
 #[cfg(all(test, unix))]

@@ -74,6 +74,10 @@ impl ProjectDocument {
         };
         let Some(used) = used else {
             agents.remove("use");
+            // A table that holds nothing more, and no word of its author's, goes with it.
+            if agents.is_empty() && !is_commented(item) {
+                self.document.remove("agents");
+            }
             return Ok(());
         };
         let mut array: Value = used.iter().collect();
@@ -101,6 +105,13 @@ impl ProjectDocument {
                 .into()
         })
     }
+}
+
+/// Whether somebody wrote a comment before a table.
+fn is_commented(item: &Item) -> bool {
+    let decor = item.as_table().map(Table::decor);
+    let before = decor.and_then(|decor| decor.prefix()).and_then(|prefix| prefix.as_str());
+    before.is_some_and(|before| before.contains('#'))
 }
 
 fn fill(table: &mut dyn TableLike, wanted: &Wanted, requirement: &str) {
@@ -188,6 +199,25 @@ mod tests {
         let mut document = ProjectDocument::parse("[skills]\r\na = \"1\"\r\n").unwrap();
         document.set(&wanted("b", "2")).unwrap();
         assert_eq!(document.to_text(), "[skills]\r\na = \"1\"\r\nb = \"2\"\r\n");
+    }
+
+    #[test]
+    fn agents_that_are_named_and_taken_out_again_leave_no_trace_and_no_word_of_others_goes() {
+        let named = ["codex".to_owned()];
+        for (before, after) in [
+            ("[skills]\na = \"1\"\n", "[skills]\na = \"1\"\n"),
+            ("", ""),
+            ("[skills]\n\n[agents]\nuse = [\"x\"]\n", "[skills]\n"),
+            ("[agents]\nuse = []\n\n[skills]\n", "\n[skills]\n"),
+            ("[agents]\ncopy = true\n", "[agents]\ncopy = true\n"),
+            ("# ours\n[agents]\nuse = [\"x\"]\n", "# ours\n[agents]\n"),
+        ] {
+            let mut document = ProjectDocument::parse(before).unwrap();
+            document.set_agents(Some(&named)).unwrap();
+            assert!(document.to_text().contains("use = [\"codex\"]"), "{before}");
+            document.set_agents(None).unwrap();
+            assert_eq!(document.to_text(), after, "{before}");
+        }
     }
 
     proptest! {

@@ -49,6 +49,9 @@ impl Stored {
         let Some(bytes) = self.bytes()? else { return Ok(None) };
         let damaged = |reason: String| StateError::Damaged { path: self.path.clone(), reason };
         let shape = |error: serde_json::Error| damaged(escape(&error.to_string()));
+        if bytes.iter().all(u8::is_ascii_whitespace) {
+            return Err(damaged("it is empty".to_owned()));
+        }
         let OnlyVersion { version } = serde_json::from_slice(&bytes).map_err(shape)?;
         if version > STATE_VERSION {
             return Err(StateError::TooNew { path: self.path.clone(), found: version });
@@ -64,6 +67,11 @@ impl Stored {
         let file = match regular_file::open(&self.path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            // A directory, a pipe: nobody waits for it.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+                let reason = error.to_string();
+                return Err(StateError::Damaged { path: self.path.clone(), reason });
+            }
             Err(error) => return Err(failed(error)),
         };
         let read = regular_file::read(file, MAX_STATE_BYTES).map_err(failed)?;

@@ -20,6 +20,7 @@ use skillpkg_schema::signature::KeyId;
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 use skillpkg_store::content::{Store, TreeProblemKind};
 
+use crate::install::is_altered;
 use crate::meter::Meter;
 use crate::policy::{Place, Policy, Rule};
 use crate::project::{Locked, ProjectDirectory, Source};
@@ -117,8 +118,8 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// Which problem of its kind it is, stable and in `snake_case`, where that matters:
-    /// `signer_revoked`, `signer_unknown`, `signer_changed`, that of a refusal by a policy, or of a
-    /// log that nobody vouches for.
+    /// `signer_revoked`, `signer_unknown`, `signer_changed`, `lock_altered`, that of a refusal by a
+    /// policy, or of a log that nobody vouches for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<&'static str>,
     /// The rule of a policy that forbids it, and where that stands.
@@ -140,6 +141,13 @@ impl Problem {
     fn new(name: &impl ToString, kind: ProblemKind, path: impl Into<String>) -> Self {
         let (name, path) = (name.to_string(), path.into());
         Self { name, kind, path, directory: None, detail: None, code: None, rule: None }
+    }
+
+    /// That a lockfile names another snapshot of a version than was published.
+    fn altered(name: &QualifiedName, locked: &ContentAddress, right: &ContentAddress) -> Self {
+        let detail = format!("the lockfile says that it is {locked}; it is {right}");
+        let code = Some("lock_altered");
+        Self { code, ..Self::new(name, ProblemKind::Digest, "").with_detail(detail) }
     }
 
     fn with_detail(self, detail: impl Into<String>) -> Self {
@@ -270,13 +278,22 @@ impl<'a> Verifier<'a> {
                 || state.placed_of(&locked.name).next().is_some();
             Subject::of_locked(locked, seen)
         };
-        let subjects: Vec<Subject> =
-            locked.iter().filter(|locked| wanted(&locked.name)).map(subject).collect();
+        let chosen = || locked.iter().filter(|locked| wanted(&locked.name));
+        // What a lockfile names that was changed is nowhere to be had.
+        let (altered, others): (Vec<&Locked>, Vec<&Locked>) = chosen().partition(|locked| {
+            state.active(&locked.name).is_some_and(|active| is_altered(active, locked))
+        });
+        let subjects: Vec<Subject> = others.into_iter().map(subject).collect();
         let mut report = self.snapshots(&subjects).await?;
-        let kept: Vec<&Locked> = locked.iter().filter(|locked| wanted(&locked.name)).collect();
+        let problems = altered.iter().filter_map(|locked| {
+            let verified = state.active(&locked.name)?.address;
+            Some(Problem::altered(&locked.name, &locked.address, &verified))
+        });
+        let (problems, checked) = (problems.collect(), altered.len());
+        report.add(Report { checked, problems, ..Report::default() });
+        let kept: Vec<&Locked> = chosen().filter(|locked| !altered.contains(locked)).collect();
         report.add(self.proofs(&kept).await?);
-        let kept = locked.iter().filter(|locked| wanted(&locked.name));
-        let problems = self.forbidden(kept)?;
+        let problems = self.forbidden(chosen())?;
         report.add(Report { problems, ..Report::default() });
         for placed in state.placed.iter().filter(|placed| wanted(&placed.name)) {
             let problems = self.copy(placed)?;

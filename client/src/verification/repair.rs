@@ -23,7 +23,7 @@ impl Verifier<'_> {
         &self,
         subject: &Subject,
         problems: &[Problem],
-    ) -> Result<Option<String>, Error> {
+    ) -> Result<Option<Error>, Error> {
         let signed = !problems.iter().any(|problem| problem.kind == ProblemKind::Signature);
         let here = stored(&self.store, &subject.address)?.ok();
         if let Some(stored) = here.filter(|_| signed)
@@ -32,7 +32,7 @@ impl Verifier<'_> {
             return Ok(None);
         }
         if let Err(error) = self.fetch(subject).await {
-            return Ok(Some(error.message));
+            return Ok(Some(error));
         }
         if let Ok(stored) = stored(&self.store, &subject.address)? {
             let lease = self.store.lease()?;
@@ -91,6 +91,15 @@ impl Verifier<'_> {
         let versions = document.iter().flat_map(|document| &document.versions);
         let entry =
             versions.into_iter().find(|entry| entry.address == *address).ok_or_else(|| {
+                let named = document.as_ref().and_then(|one| one.version(&subject.version));
+                if let Some(named) = named.filter(|_| subject.source.is_some()) {
+                    let (name, version, has) = (&subject.name, &subject.version, named.address);
+                    let message = format!(
+                        "the lockfile says that `{name}@{version}` is {address}; the registry says \
+                         {has}"
+                    );
+                    return Error::new(Kind::Verification, "digest_mismatch", message);
+                }
                 let deleted = document.iter().flat_map(|document| &document.deleted);
                 let deleted = deleted.into_iter().find(|entry| entry.address == *address);
                 let why = deleted.map_or_else(String::new, |deleted| {

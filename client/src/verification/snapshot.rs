@@ -51,10 +51,13 @@ impl Verifier<'_> {
             // A blob that was damaged is set aside when that is found, and missing from then on.
             let is_left = |path: &str| left.iter().any(|one| one.path == path);
             repaired = problems.into_iter().filter(|problem| !is_left(&problem.path)).collect();
-            if let Some(reason) = not_fetched {
+            if let Some(error) = not_fetched {
+                let is_altered = error.code == "digest_mismatch" && subject.source.is_some();
                 for problem in &mut left {
                     let detail = problem.detail.take().map(|detail| format!("{detail}; "));
-                    problem.detail = Some(format!("{}{reason}", detail.unwrap_or_default()));
+                    problem.detail =
+                        Some(format!("{}{}", detail.unwrap_or_default(), error.message));
+                    problem.code = problem.code.or(is_altered.then_some("lock_altered"));
                 }
             }
             problems = left;

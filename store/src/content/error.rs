@@ -27,6 +27,16 @@ pub enum StoreError {
         /// Ours.
         known: u32,
     },
+    /// The file that says the store's format says none.
+    #[error("`{}` does not say which format the store has: {reason}", shown(path))]
+    FormatUnread {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+        /// Our format.
+        known: u32,
+    },
     /// Nothing with this address is in the store.
     #[error("{0} is not in the store")]
     Absent(ContentAddress),

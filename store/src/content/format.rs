@@ -3,6 +3,8 @@
 use std::io::{self, Read as _, Write as _};
 use std::sync::Arc;
 
+use skillpkg_schema::diagnostic::escape;
+
 use super::directory::{open_file, place_new};
 use super::error::{AtPath as _, StoreError};
 use super::layout::Layout;
@@ -35,18 +37,25 @@ pub(super) fn is_known(layout: &Layout) -> Result<bool, StoreError> {
             text.push_str(&String::from_utf8_lossy(&bytes));
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
+            let reason = error.to_string();
+            return Err(StoreError::FormatUnread { path: path(), reason, known: FORMAT });
+        }
         Err(error) => return Err(StoreError::io(path(), error)),
     }
     let number = text.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix('\n'));
     if number.and_then(|number| number.parse::<u32>().ok()) == Some(FORMAT) {
         return Ok(true);
     }
-    let found = number.unwrap_or_else(|| text.trim_end());
-    Err(StoreError::Format {
-        path: layout.path().to_owned(),
-        found: skillpkg_schema::diagnostic::escape(found),
-        known: FORMAT,
-    })
+    let Some(found) = number else {
+        let reason = match text.trim_end() {
+            "" => "it is empty".to_owned(),
+            text => format!("it says `{}`", escape(text)),
+        };
+        return Err(StoreError::FormatUnread { path: path(), reason, known: FORMAT });
+    };
+    let (path, found) = (layout.path().to_owned(), escape(found));
+    Err(StoreError::Format { path, found, known: FORMAT })
 }
 
 fn write(layout: &Arc<Layout>) -> Result<(), StoreError> {

@@ -186,15 +186,19 @@ fn a_copy_is_its_owners_to_edit_and_appears_whole_or_not_at_all() {
 #[test]
 fn a_store_of_a_later_format_is_refused_with_both_formats() {
     let home = Home::new();
-    for (text, shown) in [
-        ("skillpkg.store/2\n", "2"),
-        ("skillpkg.store/", "skillpkg.store/"),
-        ("\x1b[31m", "\\u{1b}[31m"),
+    std::fs::write(home.path("format"), "skillpkg.store/2\n").unwrap();
+    let error = Store::open(home.store.root()).unwrap_err();
+    let StoreError::Format { found, known, .. } = error else { panic!("{error}") };
+    assert_eq!((found.as_str(), known), ("2", 1));
+    for (text, told) in [
+        ("", "it is empty"),
+        ("skillpkg.store/", "it says `skillpkg.store/`"),
+        ("\x1b[31m", "it says `\\u{1b}[31m`"),
     ] {
         std::fs::write(home.path("format"), text).unwrap();
         let error = Store::open(home.store.root()).unwrap_err();
-        let StoreError::Format { found, known, .. } = error else { panic!("{error}") };
-        assert_eq!((found.as_str(), known), (shown, 1));
+        let StoreError::FormatUnread { path, reason, known } = error else { panic!("{error}") };
+        assert_eq!((path, reason.as_str(), known), (home.path("format"), told, 1));
     }
     std::fs::write(home.path("format"), "skillpkg.store/1\n").unwrap();
     Store::open(home.store.root()).unwrap();

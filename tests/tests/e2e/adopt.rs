@@ -229,3 +229,133 @@ fn directories_alone_are_taken_over_and_hostile_files_are_told_and_never_followe
     assert_eq!(fs::read_to_string(outside.join("SKILL.md")).unwrap(), HARD);
     ben.run(&["sync", "--check"]).succeeded();
 }
+
+/// A registry with `waitlist`, and a machine on which another tool has placed it.
+fn placed() -> (Stage, Machine) {
+    let stage = Stage::new();
+    stage.publish("waitlist", "1.0.0", &[("SKILL.md", HARD)]);
+    let ben = stage.context.machine("ben");
+    ben.write(".claude/skills/waitlist/SKILL.md", HARD);
+    (stage, ben)
+}
+
+#[test]
+fn a_taking_over_that_was_killed_is_finished_by_the_next_one_which_says_so() {
+    let (_stage, ben) = placed();
+    ben.run(&["adopt", "-y"]).succeeded();
+    let link = ben.project.join(".claude/skills/waitlist");
+    // As a kill between the journal and the first exchange leaves it.
+    let projects = ben.home.join("state/projects");
+    let entries = fs::read_dir(&projects).unwrap().map(|entry| entry.unwrap().path());
+    let state = entries.filter(|path| path.extension().is_some_and(|one| one == "json"));
+    let state = state.collect::<Vec<_>>().remove(0);
+    let mut remembered: Value = serde_json::from_slice(&fs::read(&state).unwrap()).unwrap();
+    remembered.as_object_mut().unwrap().remove("root");
+    let placed = remembered["placed"].as_array().unwrap().clone();
+    let step = |placed: &Value| {
+        let address = &placed["address"];
+        let after =
+            serde_json::json!({"address": address, "placement": "link", "discard_edits": false});
+        serde_json::json!({"path": placed["path"], "name": placed["name"], "after": after})
+    };
+    let journal = serde_json::json!({
+        "version": 1,
+        "steps": placed.iter().map(step).collect::<Vec<_>>(),
+        "project": {"after": ben.read("skillpkg.toml")},
+        "lock": {"after": ben.read("skillpkg.lock")},
+        "state": remembered,
+    });
+    for one in &placed {
+        fs::remove_file(one["path"].as_str().unwrap()).unwrap();
+    }
+    for file in ["skillpkg.toml", "skillpkg.lock"] {
+        fs::remove_file(ben.project.join(file)).unwrap();
+    }
+    fs::remove_file(&state).unwrap();
+    fs::write(state.with_extension("journal"), journal.to_string()).unwrap();
+
+    let looked = ben.run(&["adopt", "--dry-run"]).succeeded();
+    assert!(looked.stderr.contains("was cut short here"), "{}", looked.stderr);
+    assert!(!link.exists(), "a look finishes nothing");
+    let next = ben.run(&["adopt", "-y"]).succeeded();
+    assert!(next.stderr.contains("finishing a change that was cut short"), "{}", next.stderr);
+    assert!(next.stderr.contains("What was begun is finished"), "{}", next.stderr);
+    for untrue in ["No other tool", "Nothing was changed"] {
+        assert!(!next.stderr.contains(untrue), "{}", next.stderr);
+    }
+    assert!(is_ours(&link));
+    ben.run(&["sync", "--check"]).succeeded();
+    let again = ben.run(&["adopt", "-y"]).succeeded();
+    assert!(again.stderr.contains("Nothing was changed"), "{}", again.stderr);
+}
+
+#[test]
+fn a_skill_file_that_lost_its_byte_order_mark_is_taken_over_with_a_word() {
+    let stage = Stage::new();
+    stage.publish("waitlist", "1.0.0", &[("SKILL.md", &format!("\u{feff}{HARD}"))]);
+    let ben = stage.context.machine("ben");
+    // As `skills` writes it, with the line that the registry adds and without.
+    let named = HARD.replacen("---\n", "---\nname: waitlist\n", 1);
+    for (directory, text) in [(".claude", HARD), (".cursor", named.as_str())] {
+        ben.write(format!("{directory}/skills/waitlist/SKILL.md"), text);
+    }
+    let shown = ben.run(&["adopt", "-y"]).succeeded();
+    assert!(shown.stdout.contains("has lost the byte order mark"), "{}", shown.stdout);
+    let text = ben.read(".claude/skills/waitlist/SKILL.md");
+    assert_eq!(text, format!("\u{feff}{HARD}"), "what was signed, byte for byte");
+    ben.run(&["verify"]).succeeded();
+}
+
+#[test]
+fn a_name_that_nothing_here_has_is_refused_with_the_nearest() {
+    let (_stage, ben) = placed();
+    let before = ben.picture();
+    let refused = ben.run(&["adopt", "--only", "waitlst", "-y"]).ended_with(1);
+    assert!(refused.stderr.contains("did you mean `waitlist`?"), "{}", refused.stderr);
+    let refused = ben.run(&["adopt", "--only", "waitlist", "--only", "zzz", "-y"]).ended_with(1);
+    assert!(refused.stderr.contains("adopt --dry-run"), "{}", refused.stderr);
+    assert_eq!(ben.picture(), before);
+    for _ in 0..2 {
+        ben.run(&["adopt", "--only", "waitlist", "-y"]).succeeded();
+    }
+}
+
+#[test]
+fn what_lies_above_is_told_and_which_project_is_meant() {
+    let (_stage, ben) = placed();
+    let beneath = ben.in_project(&ben.project.join("packages/web"));
+    let told = beneath.run(&["adopt", "--dry-run"]).succeeded();
+    let above = format!("`skillpkg adopt {}`", ben.project.display());
+    assert!(told.stderr.contains(&above), "{}", told.stderr);
+    let there = beneath.run(&["adopt", ben.project.to_str().unwrap(), "-y"]).succeeded();
+    assert!(there.stdout.contains("adopted waitlist@1.0.0"), "{}", there.stdout);
+    // From then on the project is what has the file, and that is told.
+    let told = beneath.run(&["adopt", "--dry-run"]).succeeded();
+    let project = format!("The project is `{}`", ben.project.display());
+    assert!(told.stderr.contains(&project), "{}", told.stderr);
+    assert!(!ben.run(&["adopt"]).succeeded().stderr.contains("The project is"));
+}
+
+#[test]
+fn a_lockfile_that_is_none_is_told_with_what_to_do() {
+    let (_stage, ben) = placed();
+    let entry = "{\"version\":1,\"skills\":{\"waitlist\":{\"source\":\"a/b\"}}}";
+    ben.write("skills-lock.json", &format!("\u{feff}{entry}"));
+    let shown = ben.run(&["adopt", "--dry-run", "--json"]).succeeded().json();
+    assert_eq!(shown["files"][0]["entries"], 1, "{shown}");
+    assert_eq!(shown["adopted"][0]["tools"][0], "skills");
+    for damaged in ["", "{\"version\":1,", "[]"] {
+        ben.write("skills-lock.json", damaged);
+        let told = ben.run(&["adopt", "--dry-run"]).succeeded();
+        assert!(told.stderr.contains("looked at all the same"), "{damaged}: {}", told.stderr);
+        assert!(told.stdout.contains("exact     waitlist"), "{damaged}: {}", told.stdout);
+        let refused = ben.run(&["adopt", "skills-lock.json", "-y", "--json"]).ended_with(1);
+        assert_eq!(refused.error_code(), "lockfile_unread", "{damaged}");
+    }
+    fs::remove_file(ben.project.join("skills-lock.json")).unwrap();
+    fs::create_dir(ben.project.join("skills-lock.json")).unwrap();
+    ben.run(&["adopt", "skills-lock.json"]).ended_with(1);
+    ben.write("README.md", "");
+    let refused = ben.run(&["adopt", "README.md"]).ended_with(2);
+    assert!(refused.stderr.contains("`skills-lock.json` of `skills`"), "{}", refused.stderr);
+}

@@ -109,9 +109,16 @@ fn the_agents_of_a_team_are_written_down_and_every_skill_moves() {
 
     let answer = other.run(&["agents", "use", "claud-code"]).ended_with(2);
     assert!(answer.stderr.contains("did you mean `claude-code`?"), "{}", answer.stderr);
+    let answer = other.run(&["agents", "use", "claude"]).ended_with(2);
+    assert!(answer.stderr.contains("did you mean `claude-code`?"), "{}", answer.stderr);
     other.run(&["agents", "use"]).ended_with(2);
     other.run(&["agents", "reset"]).succeeded();
-    assert!(!other.machine.read("skillpkg.toml").contains("use ="));
+    assert!(!other.machine.read("skillpkg.toml").contains("agents"));
+    assert!(!other.has(".claude") && !other.has(".cursor"));
+    assert_eq!(other.json(&["agents"])["chosen"], json!(["universal"]));
+    let listed: Vec<Value> = other.json(&["agents"])["agents"].as_array().unwrap().clone();
+    let listed: Vec<&str> = listed.iter().map(|one| one["id"].as_str().unwrap()).collect();
+    assert_eq!(listed, ["universal"]);
     assert!(other.run(&["sync", "--check"]).succeeded().stdout.is_empty());
 }
 

@@ -223,3 +223,25 @@ fn a_project_with_a_file_is_synced_on_a_machine_that_trusts_its_key_and_to_nothi
     let refused = third.run(&["sync", "--frozen", "-y", "--json"]).ended_with(3);
     assert_eq!(refused.error_code(), "archive_other_snapshot");
 }
+
+#[test]
+fn list_tells_of_a_skill_whose_key_is_trusted_no_more() {
+    let context = TestContext::new();
+    let author = context.author("ada");
+    let archive = pack(&author, "waitlist", "1.0.0");
+    author.run(&["keys", "export", "-o", "ada.pem"]).succeeded();
+    let mut machine = context.machine("reader");
+    machine.registry = None;
+    let key = author.project.join("ada.pem");
+    machine.run(&["keys", "trust", key.to_str().unwrap()]).succeeded();
+    machine.run(&["install", archive.to_str().unwrap(), "-y"]).succeeded();
+    let listed = machine.run(&["list"]).succeeded();
+    assert!(!listed.stdout.contains("not trusted"), "{}", listed.stdout);
+    machine.run(&["keys", "distrust", &key_id(&author)]).succeeded();
+    let listed = machine.run(&["list"]).succeeded();
+    assert!(listed.stdout.contains("its key is not trusted here"), "{}", listed.stdout);
+    assert!(listed.stderr.contains("`skillpkg keys trust FILE.pem`"), "{}", listed.stderr);
+    assert_eq!(machine.json(&["list"])["skills"][0]["distrusted"], true);
+    machine.run(&["keys", "trust", key.to_str().unwrap()]).succeeded();
+    assert!(machine.json(&["list"])["skills"][0].get("distrusted").is_none());
+}

@@ -14,6 +14,8 @@ mod bundle;
 mod calls;
 mod clawhub;
 mod completions;
+#[cfg(unix)]
+mod damaged;
 mod documents;
 #[cfg(target_os = "linux")]
 mod eligible;

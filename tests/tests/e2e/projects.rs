@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use skillpkg_tests::{Machine, TestContext, write_skill};
+use skillpkg_tests::{Machine, TestContext, copy_all, write_skill};
 
 /// A registry with `waitlist` 1.2.0, and a machine that has it.
 fn installed() -> (TestContext, Machine, Machine) {
@@ -289,4 +289,187 @@ fn that_somebody_else_signed_is_told_before_an_update_is_refused_for_it() {
     assert!(told.stdout.contains("--accept-signer"), "{}{}", told.stdout, told.stderr);
     let refused = machine.run(&["update", "-y", "--json"]).ended_with(5);
     assert_eq!(refused.error_code(), "signer_changed");
+}
+
+#[test]
+fn a_project_that_came_with_its_copies_is_taken_over_and_what_differs_is_left_alone() {
+    let (context, author, machine) = installed();
+    machine.run(&["install", "waitlist", "--copy", "-y"]).succeeded();
+    let copy = ".agents/skills/waitlist";
+    let cloned = |name: &str| {
+        let clone = context.machine(name);
+        copy_all(&machine.project, &clone.project);
+        clone
+    };
+    // On another machine, in another place of the same one, and after an update of somebody else's.
+    let other = cloned("other");
+    let elsewhere = machine.in_project(&context.path("elsewhere"));
+    copy_all(&machine.project, &elsewhere.project);
+    for clone in [&other, &elsewhere] {
+        clone.run(&["sync", "--frozen", "-y"]).succeeded();
+        assert!(!clone.project.join(copy).is_symlink(), "what is a copy stays one");
+        clone.run(&["sync", "--check"]).succeeded();
+        assert_eq!(clone.json(&["list"])["skills"][0]["missing"], serde_json::json!([]));
+    }
+    context.publish(&author, "waitlist", "1.3.0", "1.3.0", Some("sh NOTES.md"));
+    machine.run(&["update", "-y"]).succeeded();
+    for file in ["skillpkg.lock", ".agents/skills/waitlist/NOTES.md"] {
+        fs::copy(machine.project.join(file), other.project.join(file)).unwrap();
+    }
+    fs::copy(
+        machine.project.join(copy).join("SKILL.md"),
+        other.project.join(copy).join("SKILL.md"),
+    )
+    .unwrap();
+    other.run(&["sync", "-y"]).succeeded();
+    other.run(&["sync", "--check"]).succeeded();
+    // What is locked may go for what is newer, also where nothing was ever placed from here.
+    let behind = cloned("behind");
+    context.publish(&author, "waitlist", "1.4.0", "1.4.0", Some("sh NOTES.md"));
+    behind.run(&["sync", "-y"]).succeeded();
+    behind.run(&["update", "-y"]).succeeded();
+    assert_eq!(behind.read(".agents/skills/waitlist/NOTES.md"), "1.4.0");
+
+    let edited = cloned("edited");
+    edited.write(".agents/skills/waitlist/NOTES.md", "mine");
+    let refused = edited.run(&["sync", "-y"]).ended_with(5);
+    assert!(refused.stderr.contains("`skillpkg adopt`"), "{}", refused.stderr);
+    assert_eq!(edited.read(".agents/skills/waitlist/NOTES.md"), "mine");
+}
+
+#[test]
+fn an_address_that_was_changed_in_the_lockfile_is_told_with_what_mends_it_by_every_command() {
+    let (context, _author, machine) = installed();
+    let lock = machine.read("skillpkg.lock");
+    let address = lock.lines().find(|line| line.starts_with("address = ")).unwrap().to_owned();
+    let edited = lock.replace(&address, &format!("address = \"sha256:{}\"", "1".repeat(64)));
+    machine.write("skillpkg.lock", &edited);
+    let fresh = context.machine("fresh");
+    for file in ["skillpkg.toml", "skillpkg.lock"] {
+        fresh.write(file, &machine.read(file));
+    }
+    for arguments in [
+        &["call", "waitlist", "go"][..],
+        &["list"],
+        &["sync", "-y"],
+        &["sync", "--check"],
+        &["sync", "--frozen", "-y"],
+        &["verify"],
+        &["verify", "--repair"],
+        &["doctor"],
+    ] {
+        let answer = machine.run(arguments);
+        let told = format!("{arguments:?}: {}{}", answer.stdout, answer.stderr);
+        assert!(told.contains("git checkout -- skillpkg.lock"), "{told}");
+        assert!(!told.contains("`skillpkg verify --repair` mends"), "{told}");
+        assert!(!told.contains("`skillpkg sync` makes"), "{told}");
+    }
+    for arguments in [&["sync", "-y"][..], &["verify", "--repair"]] {
+        let answer = fresh.run(arguments).ended_with(3);
+        let told = format!("{arguments:?}: {}{}", answer.stdout, answer.stderr);
+        assert!(told.contains("git checkout -- skillpkg.lock"), "{told}");
+    }
+    // What is told without a history works.
+    machine.run(&["remove", "waitlist"]).succeeded();
+    machine.run(&["install", "waitlist@1.2", "-y"]).succeeded();
+    assert!(machine.read("skillpkg.lock").contains(&address));
+    machine.run(&["verify"]).succeeded();
+}
+
+#[test]
+fn what_is_no_project_is_not_said_to_be_in_order() {
+    let (context, _author, machine) = installed();
+    let nowhere = context.machine("nowhere");
+    for arguments in [
+        &["verify"][..],
+        &["verify", "waitlist"],
+        &["outdated"],
+        &["update"],
+        &["update", "--dry-run"],
+        &["sync", "--check"],
+    ] {
+        let refused = nowhere.run(&[arguments, &["--json"]].concat()).ended_with(1);
+        assert_eq!(refused.error_code(), "project_file_missing", "{arguments:?}");
+    }
+    nowhere.run(&["verify", "--all"]).succeeded();
+    // Of the skills for all projects there may be none.
+    nowhere.run(&["verify", "--global"]).succeeded();
+    nowhere.run(&["outdated", "--global"]).succeeded();
+    machine.run(&["outdated"]).succeeded();
+}
+
+#[test]
+fn that_a_directory_becomes_a_project_is_told_and_of_a_home_what_that_means() {
+    let context = TestContext::new();
+    let author = context.author("ada");
+    context.publish(&author, "waitlist", "1.2.0", "1.2.0", None);
+    context.publish(&author, "other", "1.0.0", "1.0.0", None);
+    let machine = context.machine("reader");
+    let first = machine.run(&["install", "waitlist", "-y"]).succeeded();
+    let told =
+        format!("made `skillpkg.toml` and `skillpkg.lock` in `{}`", machine.project.display());
+    assert!(first.stderr.contains(&told), "{}", first.stderr);
+    assert!(!first.stderr.contains("home directory"), "{}", first.stderr);
+    let second = machine.run(&["install", "other", "-y"]).succeeded();
+    assert!(!second.stderr.contains("made `skillpkg.toml`"), "{}", second.stderr);
+    let home = machine.in_project(&machine.user_home);
+    let at_home = home.run(&["install", "waitlist", "-y"]).succeeded();
+    assert!(at_home.stderr.contains("is your home directory"), "{}", at_home.stderr);
+    assert!(at_home.stderr.contains("--global"), "{}", at_home.stderr);
+    // Beneath it, it counts for nothing.
+    let beneath = machine.in_project(&machine.user_home.join("beneath"));
+    assert_eq!(beneath.json(&["list"])["skills"], serde_json::json!([]));
+}
+
+#[test]
+fn list_tells_the_name_that_agents_see() {
+    let (_context, _author, machine) = installed();
+    assert!(machine.json(&["list"])["skills"][0].get("placed_as").is_none());
+    machine.run(&["install", "waitlist", "--as", "signups", "-y"]).succeeded();
+    let listed = machine.run(&["list"]).succeeded();
+    assert!(listed.stdout.starts_with("waitlist@1.2.0 as signups  "), "{}", listed.stdout);
+    assert_eq!(machine.json(&["list"])["skills"][0]["placed_as"], "signups");
+}
+
+#[test]
+fn doctor_finds_nothing_wrong_where_only_the_lockfile_names_the_registry() {
+    let (context, _author, machine) = installed();
+    let mut clone = context.machine("clone");
+    for file in ["skillpkg.toml", "skillpkg.lock"] {
+        clone.write(file, &machine.read(file));
+    }
+    clone.registry = None;
+    clone.run(&["sync", "--frozen", "-y"]).succeeded();
+    let told = clone.run(&["doctor"]).succeeded();
+    assert!(
+        told.stdout.contains("note: configuration: no registry is configured"),
+        "{}",
+        told.stdout
+    );
+    assert!(told.stdout.contains(&context.registry.url()), "{}", told.stdout);
+    let mut empty = context.machine("empty");
+    empty.registry = None;
+    empty.run(&["doctor"]).ended_with(1);
+}
+
+#[test]
+fn doctor_tells_of_another_tools_directory_in_a_links_place_what_mends_it() {
+    let (_context, _author, machine) = installed();
+    let link = machine.project.join(".agents/skills/waitlist");
+    let tree = fs::canonicalize(&link).unwrap();
+    fs::remove_file(&link).unwrap();
+    copy_all(&tree, &link);
+    // Copied as other tools do: with a file of their own.
+    fs::create_dir(link.join(".clawhub")).unwrap();
+    fs::write(link.join(".clawhub/origin.json"), "{}").unwrap();
+    machine.run(&["sync", "-y"]).ended_with(5);
+    for arguments in [&["doctor"][..], &["sync", "--check"]] {
+        let told = machine.run(arguments);
+        let told = format!("{}{}", told.stdout, told.stderr);
+        assert!(told.contains("`skillpkg adopt`"), "{told}");
+        assert!(!told.contains("`skillpkg sync` makes"), "{told}");
+    }
+    machine.run(&["adopt", "-y"]).succeeded();
+    assert!(link.is_symlink());
+    machine.run(&["sync", "--check"]).succeeded();
 }

@@ -13,7 +13,7 @@ use skillpkg::trust::Standing;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::finding::Findings;
 use skillpkg_schema::wire::Effect;
-use skillpkg_schema::{ContentAddress, QualifiedName, Version};
+use skillpkg_schema::{ContentAddress, QualifiedName, SkillName, Version};
 
 use crate::commands::attendant::Terminal;
 use crate::commands::found::counted;
@@ -35,10 +35,17 @@ pub(crate) struct Arguments {
 /// What to do about what is locked and not here.
 pub(crate) const MISSING_HINT: &str = "hint: `skillpkg sync` brings what is missing";
 
+/// What to do about what nobody vouches for any more.
+const DISTRUSTED_HINT: &str = "hint: nothing of it is called: `skillpkg keys trust FILE.pem` trusts its \
+                               signer, `skillpkg remove NAME` takes it away";
+
 #[derive(Debug, Serialize)]
 struct Skill<'a> {
     name: &'a QualifiedName,
     version: &'a Version,
+    /// The directory name that agents see, where that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    placed_as: Option<&'a SkillName>,
     address: &'a ContentAddress,
     registry: String,
     active: bool,
@@ -50,6 +57,9 @@ struct Skill<'a> {
     differs: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     revoked: Option<&'a Revoked>,
+    /// Present where no key that signed it is trusted here any more.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    distrusted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     findings: Option<&'a Findings>,
     #[serde(flatten)]
@@ -89,6 +99,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         .map(|one| Skill {
             name: &one.name,
             version: &one.version,
+            placed_as: one.placed_as.as_ref(),
             address: &one.address,
             registry: installed::source_text(&one.source),
             active: one.active,
@@ -98,6 +109,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
             missing: &one.missing,
             differs: one.differs.as_deref(),
             revoked: one.revoked.as_ref(),
+            distrusted: one.distrusted,
             findings: one.findings.as_ref().filter(|found| !found.is_empty()),
             standing: &one.standing,
             verdict: verdicts.remove(&one.name).map(|verdict| verdict.where_placed(one)),
@@ -112,11 +124,17 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
     if skills.iter().any(|skill| !skill.missing.is_empty()) {
         context.output.talk(MISSING_HINT);
     }
-    if skills.iter().any(|skill| skill.differs.is_some()) {
+    if listed.iter().any(|one| one.differs.is_some() && one.restore.is_none()) {
         context.output.talk("hint: `skillpkg sync` makes the project what its lockfile says");
+    }
+    if let Some(restore) = listed.iter().find_map(|one| one.restore) {
+        context.output.talk(&format!("hint: {restore}"));
     }
     if skills.iter().any(|skill| !skill.damaged.is_empty()) {
         context.output.talk("hint: `skillpkg verify` tells what is damaged, and how to mend it");
+    }
+    if skills.iter().any(|skill| skill.distrusted) {
+        context.output.talk(DISTRUSTED_HINT);
     }
     if skills.is_empty() {
         context.output.talk("no skill is installed here");
@@ -126,7 +144,8 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
 }
 
 fn line(skill: &Skill<'_>) -> String {
-    let mut parts = vec![format!("{}@{}", skill.name, skill.version)];
+    let placed_as = skill.placed_as.map_or_else(String::new, |name| format!(" as {name}"));
+    let mut parts = vec![format!("{}@{}{placed_as}", skill.name, skill.version)];
     if !skill.agents.is_empty() {
         parts.push(skill.agents.join(", "));
     } else if !skill.active && skill.missing.is_empty() {
@@ -151,6 +170,9 @@ fn line(skill: &Skill<'_>) -> String {
         }
         Some(_) => parts.push("its key was revoked: it is not to be trusted".to_owned()),
         None => {}
+    }
+    if skill.distrusted {
+        parts.push("its key is not trusted here".to_owned());
     }
     if let Some(findings) = skill.findings.filter(|found| found.total() > 0) {
         parts.push(format!("found: {}", counted(&findings.counts())));
