@@ -4,6 +4,7 @@ mod absent;
 mod account;
 mod activate;
 mod adopt;
+mod advisory;
 mod agent_rules;
 mod agents;
 mod attendant;
@@ -205,6 +206,8 @@ enum Command {
     Yank(yank::Arguments),
     /// Take a yank back
     Unyank(unyank::Arguments),
+    /// Say what is wrong with versions of a skill, to everybody who has one of them
+    Advisory(advisory::Arguments),
     /// Tell who may publish a skill, invite and remove owners, answer an invitation
     Owner(owner::Arguments),
     /// Say which jobs of a build service may publish a skill, without a token of yours
@@ -376,6 +379,7 @@ async fn dispatch(command: Command, context: &Context) -> Result<u8, Error> {
         Command::Publish(arguments) => publish::run(arguments, context).await,
         Command::Yank(arguments) => yank::run(arguments, context).await,
         Command::Unyank(arguments) => unyank::run(arguments, context).await,
+        Command::Advisory(arguments) => advisory::run(arguments, context).await,
         Command::Owner(arguments) => owner::run(arguments, context).await,
         Command::Trusted(arguments) => trusted::run(arguments, context).await,
         Command::Scope(arguments) => scope::run(arguments, context).await,

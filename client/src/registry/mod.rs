@@ -3,6 +3,7 @@
 //! One host is spoken to, the configured one: no redirect is followed, and a token goes nowhere
 //! else. Every answer is bounded before it is read, and a body that trickles is given up.
 
+mod advisories;
 mod connect;
 mod error;
 pub mod job;

@@ -4,6 +4,7 @@
 
 mod accounts;
 mod adopt;
+mod advisories;
 mod agent_skills;
 #[cfg(unix)]
 mod agents;
