@@ -355,6 +355,7 @@ impl<'s> Trust<'s> {
                     {
                         return Ok(Judged::Again);
                     }
+                    let refusal = expected.superseded(refusal, &view.checkpoint, log);
                     let refusal = told_of_bundle(place, log, view, refusal);
                     return Err(self.refuse(log, Some(view), &answer, &refusal));
                 }

@@ -79,6 +79,14 @@ pub(super) enum Refusal {
         escape(origin)
     )]
     Unsigned { place: Place, origin: String, reason: CheckpointError },
+    /// The keys that signed the checkpoint are keys of the log, but have been replaced since.
+    #[error(
+        "{place} shows the log `{}` with {to}, signed with keys that the log has replaced: this \
+         machine knows its identity {identity}, and has seen it with {from}. It is behind, or was \
+         restored from a backup of before its keys were rotated",
+        escape(origin)
+    )]
+    Superseded { place: Place, origin: String, identity: u64, from: Shown, to: Shown },
     /// Nobody says when the checkpoint was signed.
     #[error(
         "the checkpoint of the log `{}` that {place} shows does not tell its time, which the \
@@ -330,7 +338,9 @@ impl Refusal {
             Self::Fork { .. } => "checkpoint_fork",
             Self::Inconsistent { .. } => "checkpoint_inconsistent",
             Self::TooLarge { .. } => "checkpoint_too_large",
-            Self::Unsigned { .. } | Self::Timeless { .. } => "checkpoint_unsigned",
+            Self::Unsigned { .. } | Self::Superseded { .. } | Self::Timeless { .. } => {
+                "checkpoint_unsigned"
+            }
             Self::Stale { .. } => "checkpoint_stale",
             Self::Future { .. } => "checkpoint_future",
             Self::OtherKey { .. }
@@ -385,6 +395,7 @@ impl Refusal {
     fn registry(&self) -> &str {
         match self {
             Self::Unsigned { place, .. }
+            | Self::Superseded { place, .. }
             | Self::Timeless { place, .. }
             | Self::OtherKey { place, .. }
             | Self::KeyChanged { place, .. }
@@ -415,6 +426,13 @@ impl Refusal {
             Self::Inconsistent { origin, .. } => format!(
                 "try again; where it stays so, ask the registry's operator. \
                  `skillpkg log forget {}` takes the log as it is shown next",
+                escape(origin)
+            ),
+            Self::Superseded { origin, .. } => format!(
+                "ask the operator of `{registry}`: a registry that has its `log` directory of after \
+                 the rotation back is believed again as it is. Only where that is lost, or the \
+                 rotation was not theirs: `skillpkg log forget {}`, which takes the log as it is \
+                 shown next; compare its fingerprint with what the operator publishes",
                 escape(origin)
             ),
             Self::Unsigned { .. } | Self::Timeless { .. } => format!(
@@ -533,5 +551,46 @@ impl Refusal {
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         refusal.told(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// Refusals of other parts that the table explains as well.
+    const OTHERS: [&str; 5] = [
+        "advisory_forbids",
+        "digest_mismatch",
+        "signature_refused",
+        "signer_changed",
+        "signer_revoked",
+    ];
+
+    /// The texts in backticks.
+    fn quoted(text: &str) -> impl Iterator<Item = &str> {
+        text.split('`').skip(1).step_by(2)
+    }
+
+    #[test]
+    fn every_code_of_a_refusal_is_in_the_table_that_says_what_to_do_and_no_other_is() {
+        let source = include_str!("error.rs");
+        let start = source.find("fn code(&self)").unwrap();
+        let body = &source[start..];
+        let body = &body[..body.find("fn kind(&self)").unwrap()];
+        let mut codes: BTreeSet<&str> = body.split('"').skip(1).step_by(2).collect();
+        assert!(codes.len() > 25, "{codes:?}");
+        codes.extend(OTHERS);
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/security.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let table = page.split("### What is refused").nth(1).unwrap();
+        let table = table.split("###").next().unwrap();
+        let rows = table.lines().filter_map(|line| line.strip_prefix("| `"));
+        let rows: Vec<String> = rows.map(|row| format!("`{row}")).collect();
+        let told: BTreeSet<&str> =
+            rows.iter().flat_map(|row| quoted(row.split('|').next().unwrap())).collect();
+        let told: BTreeSet<&str> = told.into_iter().filter(|code| !code.ends_with('…')).collect();
+        assert_eq!(codes, told);
     }
 }

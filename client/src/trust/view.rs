@@ -13,6 +13,7 @@ use skillpkg_schema::wire::{Document, View};
 
 use super::error::{HeadsFault, Refusal, Shown};
 use super::rules::{LogKey, Rules};
+use super::store::KnownLog;
 use crate::registry::Place;
 
 /// Most leaves that a log is believed to have. A checkpoint of more would keep every true one from
@@ -113,6 +114,22 @@ impl Expected<'_> {
     /// since.
     pub(super) fn may_be_rotated(refusal: &Refusal) -> bool {
         matches!(refusal, Refusal::Unsigned { reason: CheckpointError::NotSigned(_), .. })
+    }
+
+    /// The refusal of a checkpoint that no key of now has signed, where keys of `log` did that it
+    /// has replaced since.
+    pub(super) fn superseded(&self, refusal: Refusal, note: &str, log: &KnownLog) -> Refusal {
+        let (keys, latest) = (log.chain.keys_of_all(), log.chain.latest());
+        match Checkpoint::verify(note.as_bytes(), self.origin, &keys, &[]) {
+            Ok(verified) if Self::may_be_rotated(&refusal) => Refusal::Superseded {
+                place: self.place.clone(),
+                origin: self.origin.to_owned(),
+                identity: latest.map_or(0, |latest| latest.number),
+                from: Shown::of(log.checkpoint(), log.verified.time),
+                to: Shown::of(&verified.checkpoint, verified.time),
+            },
+            _ => refusal,
+        }
     }
 
     /// Verifies a view: its checkpoint, that it continues what is known, and what it proves of

@@ -145,7 +145,11 @@ async fn a_rotation_is_believed_where_enough_keys_of_the_one_before_signed_it() 
         state.log = before;
         state.log.identities = rotated;
     });
-    assert_eq!(machine.in_project("three").refused("waitlist").await.code, "checkpoint_unsigned");
+    let error = machine.in_project("three").refused("waitlist").await;
+    assert_eq!((error.code.as_str(), error.kind), ("checkpoint_unsigned", Kind::Verification));
+    assert!(error.message.contains("signed with keys that the log has replaced"), "{error}");
+    assert!(error.message.contains("knows its identity 2"), "{error}");
+    assert!(error.hint.unwrap().contains("`skillpkg log forget skillpkg/test`"));
 }
 
 type Lie = fn(&mut Index);
