@@ -16,6 +16,7 @@ use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::lines::unknown_method;
 use super::notices::{self, Watched};
 use super::server::{Server, Shared, answered};
 use super::{call, directory, prompt, resource, skill, tool};
@@ -28,7 +29,8 @@ const INSTRUCTIONS: &str = "The agent skills that are active in this project. Be
 
 /// Methods that are served; a request of one of them whose parameters do not fit arrives as an
 /// unknown one.
-const METHODS: [&str; 10] = [
+const METHODS: [&str; 11] = [
+    "initialize",
     "prompts/get",
     "prompts/list",
     "resources/directory/read",
@@ -42,6 +44,11 @@ const METHODS: [&str; 10] = [
 ];
 /// Methods that are served up to revision 2025-11-25 alone.
 const OLDER_METHODS: [&str; 2] = ["resources/subscribe", "resources/unsubscribe"];
+
+/// Whether a method is served, in whatever revision.
+pub(super) fn is_served(method: &str) -> bool {
+    METHODS.contains(&method) || OLDER_METHODS.contains(&method)
+}
 
 /// One session of the older era, or one request of the newer.
 pub(super) struct Handler {
@@ -216,6 +223,6 @@ impl ServerHandler for Handler {
             let message = format!("the parameters of {method} do not fit");
             return Err(ErrorData::invalid_params(message, None));
         }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, unknown_method(method), None))
     }
 }

@@ -13,6 +13,7 @@ mod chance;
 mod directory;
 mod handler;
 mod http;
+mod lines;
 mod media_type;
 mod meta;
 mod notices;

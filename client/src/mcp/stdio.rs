@@ -1,29 +1,21 @@
 //! Serving one client on two streams, a JSON message a line.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::sync::mpsc;
-use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::{SinkExt as _, stream};
 use rmcp::service::ServiceExt as _;
-use rmcp::transport::async_rw::AsyncRwTransport;
-use tokio::io::AsyncRead;
 use tokio::sync::mpsc::{Sender, channel};
-use tokio_util::io::{CopyToBytes, SinkWriter, StreamReader};
-use tokio_util::sync::{CancellationToken, PollSender};
+use tokio_util::sync::CancellationToken;
 
 use super::handler::Handler;
+use super::lines::Lines;
 use super::server::Server;
 use crate::{Error, Kind};
 
-/// Most bytes of a message; a longer line is dropped.
-const MOST_BYTES: usize = 4 * 1024 * 1024;
-/// How much is read at once.
-const CHUNK: usize = 64 * 1024;
-/// How many chunks wait to be taken in, or to be written.
+/// How many messages wait to be written.
 const WAITING: usize = 4;
 /// How long what is left to be written may take at the end.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -42,15 +34,7 @@ impl Server {
         output: impl Write + Send + 'static,
     ) -> Result<(), Error> {
         let (outgoing, written) = writer(output)?;
-        let transport = {
-            let sink = PollSender::new(outgoing)
-                .sink_map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe));
-            AsyncRwTransport::new_server(
-                reader(input, self.shared.ending.clone())?,
-                SinkWriter::new(CopyToBytes::new(sink)),
-            )
-            .with_max_line_length(MOST_BYTES)
-        };
+        let transport = Lines::new(input, outgoing, self.shared.ending.clone())?;
         // Where the input ends, answers that are ready are still written.
         let stopping = self.shared.stopping.child_token();
         let served = Box::pin(Handler::new(self).serve_with_ct(transport, stopping)).await;
@@ -67,38 +51,6 @@ impl Server {
         let _ = tokio::task::spawn_blocking(move || written.recv_timeout(PATIENCE)).await;
         Ok(())
     }
-}
-
-/// What comes in. Its end ends every call: whoever asked for what still runs is gone.
-fn reader<R: Read + Send + 'static>(
-    mut input: R,
-    ending: CancellationToken,
-) -> Result<impl AsyncRead + Unpin + Send + use<R>, Error> {
-    let (sender, mut receiver) = channel::<io::Result<Bytes>>(WAITING);
-    let read = move || {
-        let mut chunk = vec![0; CHUNK];
-        loop {
-            let read = match input.read(&mut chunk) {
-                Ok(0) => return,
-                Ok(count) => Ok(Bytes::copy_from_slice(chunk.get(..count).unwrap_or_default())),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => Err(error),
-            };
-            let is_end = read.is_err();
-            if sender.blocking_send(read).is_err() || is_end {
-                return;
-            }
-        }
-    };
-    start("mcp-input", read)?;
-    let chunks = stream::poll_fn(move |context| {
-        let polled = receiver.poll_recv(context);
-        if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
-            ending.cancel();
-        }
-        polled
-    });
-    Ok(StreamReader::new(chunks))
 }
 
 /// Waits for the token, and then for this long.
@@ -125,7 +77,8 @@ fn writer(
     Ok((sender, written))
 }
 
-fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+/// Starts a thread of this name.
+pub(super) fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), Error> {
     let started = thread::Builder::new().name(name.to_owned()).spawn(body);
     started.map(drop).map_err(|error| {
         Error::new(Kind::Failed, "thread_failed", format!("no thread can be started: {error}"))

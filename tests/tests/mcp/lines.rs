@@ -82,12 +82,50 @@ fn a_hundred_bad_messages_and_a_huge_line_leave_the_session_as_it_was() {
     }
     codes.sort_unstable();
     codes.dedup();
+    assert!(codes.contains(&(7001, -32600)), "{codes:?}");
     let invalid = |id| (id, -32602);
     let expected: Vec<(u64, i64)> =
         (7003..=7005).map(invalid).chain([(7006, -32601), invalid(7008)]).collect();
     for one in &expected {
         assert!(codes.contains(one), "{one:?} is not in {codes:?}");
     }
+    assert!(lines.close() < Duration::from_secs(3));
+}
+
+#[test]
+fn what_comes_before_a_session_or_is_no_message_is_answered_and_ends_nothing() {
+    let (_context, machine) = active();
+    let mut lines = Lines::start(&machine, &[]);
+    let mut answered = |line: &str| {
+        lines.say(line);
+        lines.hear()
+    };
+    let answer = answered("not JSON");
+    assert!(answer.as_object().unwrap().contains_key("id") && answer["id"].is_null(), "{answer}");
+    assert_eq!(answer["error"]["code"], -32700, "{answer}");
+    let answer = answered(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#);
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(1), &json!(-32602)));
+    let told = answer["error"]["message"].as_str().unwrap();
+    assert!(told.contains("`protocolVersion`") && told.contains("clientInfo"), "{told}");
+    let answer = answered(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{}}"#);
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(2), &json!(-32602)));
+    let answer = answered(r#"{"jsonrpc":"2.0","id":3,"method":"nothing/known"}"#);
+    assert_eq!(answer["error"]["code"], -32601);
+    assert_eq!(answer["error"]["message"], "there is no method nothing/known here");
+    // Neither asks for an answer, and neither ends the server.
+    lines.say(&initialized().to_string());
+    lines.say(r#"{"jsonrpc":"2.0","id":99,"result":{}}"#);
+    let answer = lines.ask("ping", &json!({}));
+    assert!(answer["result"].is_object(), "{answer}");
+    let answer = lines.ask("initialize", &hello()["params"]);
+    assert_eq!(answer["result"]["serverInfo"]["name"], "skillpkg");
+    lines.say(&initialized().to_string());
+    lines.say("{");
+    assert_eq!(lines.hear()["error"]["code"], -32700);
+    let answer = lines.ask("nothing/known", &json!({}));
+    assert_eq!(answer["error"]["message"], "there is no method nothing/known here");
+    assert_eq!(lines.ask("initialize", &json!({}))["error"]["code"], -32602);
+    assert_eq!(lines.ask("tools/list", &json!({}))["result"]["tools"].as_array().unwrap().len(), 4);
     assert!(lines.close() < Duration::from_secs(3));
 }
 
