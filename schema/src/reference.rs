@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::address::{AddressError, ContentAddress, text_serde};
 use crate::diagnostic::escape;
-use crate::name::{NameError, QualifiedName};
+use crate::name::{NameError, QualifiedName, written_elsewhere};
 use crate::version::Version;
 
 /// Longest requirement text, in bytes.
@@ -114,10 +114,24 @@ pub struct Reference {
     pub requirement: Option<Requirement>,
 }
 
+/// That a text is no reference but a place on the web, or has an `@` before its scope.
+fn theirs(text: &str) -> Option<NameError> {
+    let has_requirement = !text.starts_with('@') && !text.starts_with("git@");
+    match text.split_once('@').filter(|_| has_requirement && !text.contains("://")) {
+        // What stands behind the name has slashes of its own, or none.
+        Some((name, _)) => written_elsewhere(name),
+        None => written_elsewhere(text),
+    }
+}
+
 impl FromStr for Reference {
     type Err = ReferenceError;
 
     fn from_str(text: &str) -> Result<Self, ReferenceError> {
+        // Before anything is split at an `@` of theirs.
+        if let Some(error) = theirs(text) {
+            return Err(error.into());
+        }
         match text.split_once('@') {
             Some((name, requirement)) => {
                 Ok(Self { name: name.parse()?, requirement: Some(requirement.parse()?) })

@@ -5,6 +5,7 @@ use skillpkg::Error;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::skill::compile;
 
+use crate::candidates;
 use crate::commands::subject::Subject;
 use crate::context::Context;
 
@@ -13,6 +14,7 @@ use crate::context::Context;
 #[command(after_help = "Example: skillpkg compile examples/waitlist")]
 pub(crate) struct Arguments {
     /// A directory or an installed skill's name; the working directory where absent
+    #[arg(add = candidates::installed_or_path())]
     what: Option<String>,
 }
 

@@ -1,5 +1,6 @@
 //! One version, named in full.
 
+use skillpkg::registry::Registry;
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::{QualifiedName, Requirement, Version};
@@ -27,6 +28,17 @@ pub(crate) fn read(reference: &str) -> Result<(QualifiedName, Version), Error> {
         ))
     })?;
     Ok((name, version))
+}
+
+/// Why a version is yanked, where its registry's document can be had and has it.
+pub(crate) async fn yank_of(
+    registry: &Registry,
+    name: &QualifiedName,
+    version: &Version,
+) -> Option<Option<String>> {
+    let document = registry.document(name).await.ok()??;
+    let entry = document.version(version)?;
+    Some(entry.yanked.as_ref().map(|yank| yank.reason.clone()))
 }
 
 #[cfg(test)]

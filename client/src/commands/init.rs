@@ -76,9 +76,21 @@ pub(crate) fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> 
     Ok(0)
 }
 
+/// A word as it is typed in a shell.
+fn typed(word: &str) -> String {
+    let is_plain = |byte: u8| {
+        byte.is_ascii_alphanumeric() || b"-_./:@%+,=~".contains(&byte) || !byte.is_ascii()
+    };
+    if !word.starts_with(['~', '-']) && word.bytes().all(is_plain) {
+        return word.to_owned();
+    }
+    let dash = if word.starts_with('-') { "./" } else { "" };
+    format!("'{dash}{}'", word.replace('\'', r"'\''"))
+}
+
 /// What comes after: each command as it is typed, those that are done already left out.
 fn next(context: &Context, name: &SkillName, shown: &str) -> String {
-    let directory = if shown == "." { String::new() } else { format!(" {shown}") };
+    let directory = if shown == "." { String::new() } else { format!(" {}", typed(shown)) };
     let mut lines = vec![
         format!("Edit `{shown}/SKILL.md`, and have it checked: skillpkg check{directory}"),
         format!("Then publish it:\n  skillpkg publish{directory}"),

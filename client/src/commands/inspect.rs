@@ -14,6 +14,7 @@ use skillpkg_schema::{SkillName, SkillPath, Version};
 use skillpkg_store::archive::Sink;
 use skillpkg_store::pack::{PackOptions, Packing};
 
+use crate::candidates;
 use crate::commands::bundle;
 use crate::commands::check::stand_in;
 use crate::commands::inspection::Inspection;
@@ -27,6 +28,7 @@ use crate::context::Context;
 pub(crate) struct Arguments {
     /// A directory, an installed skill's name, an archive or a bundle; the working directory where
     /// absent
+    #[arg(add = candidates::installed_or_path())]
     what: Option<String>,
 }
 

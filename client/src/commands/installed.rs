@@ -123,6 +123,9 @@ fn line(done: &str, skill: &Outcome) -> String {
         _ if !skill.active => {
             format!("{done} {name}, which no agent sees until it is activated")
         }
+        Some(before) if *before > locked.version => {
+            format!("{done} {name} in place of {before}, which was newer: {}", shown(skill))
+        }
         Some(before) if *before != locked.version => {
             format!("{done} {name} in place of {before}: {}", shown(skill))
         }
@@ -162,6 +165,11 @@ fn told_update(report: &Report, merges: bool, output: Output) -> Result<(), Erro
         let name = &skill.locked.name;
         let version = &skill.locked.version;
         match &skill.before {
+            Some(before) if before > version => {
+                output.text(&format!(
+                    "updated {name} from {before} back to {version}, which is older"
+                ))?;
+            }
             Some(before) if before != version => {
                 output.text(&format!("updated {name} from {before} to {version}"))?;
             }

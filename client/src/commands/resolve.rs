@@ -8,6 +8,7 @@ use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::{escape, escape_whole};
 use skillpkg_schema::skill::{Answer, Call, Resolved, Written, resolve_among};
 
+use crate::candidates;
 use crate::commands::input;
 use crate::commands::subject::Subject;
 use crate::context::Context;
@@ -22,6 +23,7 @@ const MAX_ANSWER_BYTES: u64 = 4 * 1024 * 1024;
 )]
 pub(crate) struct Arguments {
     /// A directory or an installed skill's name; the working directory where absent
+    #[arg(add = candidates::installed_or_path())]
     what: Option<String>,
 }
 

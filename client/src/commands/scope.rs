@@ -4,7 +4,7 @@ use serde_json::json;
 use skillpkg::registry::Registry;
 use skillpkg::{Error, Kind};
 use skillpkg_schema::Scope;
-use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::diagnostic::{escape, nearest};
 use skillpkg_schema::wire::Members;
 
 use crate::commands::{account, invitation};
@@ -76,7 +76,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         Action::List { scope } => {
             let scope = read_scope(&scope)?;
             let members = registry(context, &scope).await?.members(&scope).await;
-            tell(context, &scope, members)
+            tell(context, &scope, members).await
         }
         Action::Invite { scope, account, role } => {
             let scope = read_scope(&scope)?;
@@ -86,7 +86,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
                 let told = invited(members, &scope, &account);
                 context.output.talk(&told);
             }
-            tell(context, &scope, members)
+            tell(context, &scope, members).await
         }
         Action::Remove { scope, account } => {
             let scope = read_scope(&scope)?;
@@ -97,7 +97,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
                     "Done: {account} is no member of {scope} any more, and is not invited."
                 ));
             }
-            tell(context, &scope, members)
+            tell(context, &scope, members).await
         }
         Action::Role { scope, account, role } => {
             let scope = read_scope(&scope)?;
@@ -106,7 +106,7 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
                 let (account, role) = (escape(&account), escape(&role));
                 context.output.talk(&format!("{account} is a {role} of {}.", scope.as_str()));
             }
-            tell(context, &scope, members)
+            tell(context, &scope, members).await
         }
         Action::Accept { scope } => answer(context, &read_scope(&scope)?, true).await,
         Action::Decline { scope } => answer(context, &read_scope(&scope)?, false).await,
@@ -131,8 +131,15 @@ fn invited(members: &Members, scope: &Scope, account: &str) -> String {
     }
 }
 
-fn tell(context: &Context, scope: &Scope, members: Result<Members, Error>) -> Result<u8, Error> {
-    let members = members.map_err(|error| absent(error, scope))?;
+async fn tell(
+    context: &Context,
+    scope: &Scope,
+    members: Result<Members, Error>,
+) -> Result<u8, Error> {
+    let members = match members {
+        Ok(members) => members,
+        Err(error) => return Err(absent(context, error, scope).await),
+    };
     let mut lines: Vec<String> = Vec::new();
     for one in &members.members {
         lines.push(format!("{}\t{}", escape(&one.account), escape(&one.role)));
@@ -147,13 +154,21 @@ fn tell(context: &Context, scope: &Scope, members: Result<Members, Error>) -> Re
     Ok(0)
 }
 
-fn absent(error: Error, scope: &Scope) -> Error {
+async fn absent(context: &Context, error: Error, scope: &Scope) -> Error {
     if error.code != "not_found" {
         return error;
     }
+    let who = match registry(context, scope).await {
+        Ok(registry) => registry.who_am_i().await.ok(),
+        Err(_) => None,
+    };
+    let scopes = who.iter().flat_map(|who| &who.scopes).map(Scope::as_str);
+    let near = nearest(scope.as_str(), scopes).map(escape);
     let message = format!("there is no scope `{}` that you are a member of", scope.as_str());
-    Error::new(Kind::Failed, "scope_not_found", message)
-        .with_hint("`skillpkg whoami` tells the scopes of your account")
+    Error::new(Kind::Failed, "scope_not_found", message).with_hint(match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`skillpkg whoami` tells the scopes of your account".to_owned(),
+    })
 }
 
 async fn answer(context: &Context, scope: &Scope, accepts: bool) -> Result<u8, Error> {

@@ -18,10 +18,15 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
     let (name, version) = exact_version::read(&arguments.reference)?;
     let registry = account::registry_of(context, &name).await?;
+    // Known beforehand where the document can be had; the registry decides either way.
+    let was_yanked = exact_version::yank_of(&registry, &name, &version).await;
     if let Err(error) = registry.unyank(&name, &version).await {
         return Err(absent::explain(error, &registry, &name, Some(&version)).await);
     }
-    context.output.talk(&format!("{name} {version} is no longer yanked."));
+    context.output.talk(&match was_yanked {
+        Some(None) => format!("{name} {version} was not yanked: nothing changed."),
+        _ => format!("{name} {version} is no longer yanked."),
+    });
     context.output.json(&json!({ "name": name, "version": version, "yanked": false }))?;
     Ok(0)
 }

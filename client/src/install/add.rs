@@ -93,7 +93,7 @@ fn read_directory_name(request: &Request) -> Result<Option<SkillName>, Error> {
 /// A text is a path where it can be nothing else, so that a file that happens to lie there never
 /// stands in for a skill.
 fn read(text: &str) -> Result<Asked, Error> {
-    let is_path = text.ends_with(ARCHIVE_ENDING)
+    let is_path = (text.ends_with(ARCHIVE_ENDING) && !text.contains("://"))
         || ["/", "./", "../"].iter().any(|start| text.starts_with(start))
         || matches!(text, "." | "..")
         || Path::new(text).is_absolute();
@@ -107,6 +107,12 @@ fn read(text: &str) -> Result<Asked, Error> {
             let error = Error::new(Kind::Usage, "reference_invalid", error.to_string());
             if Path::new(text).exists() {
                 error.with_hint(format!("for a file, write `./{}`", escape(text)))
+            } else if text.contains("://") || text.starts_with("git@") || text.contains(".com/") {
+                error.with_hint(
+                    "nothing is installed from a repository: `skillpkg search WORDS` finds what is \
+                     published; of what is not, `skillpkg pack DIRECTORY` makes an archive, which is \
+                     installed by its path",
+                )
             } else {
                 error
             }

@@ -83,6 +83,7 @@ pub(crate) fn pick_passing<'d>(
             requirement: requirement.clone(),
             version: entry.version.clone(),
             reason: yank.reason.clone(),
+            free: newest_free(document).cloned(),
         });
     }
     // Of what is newest, what is there says more.
@@ -250,7 +251,11 @@ mod tests {
         let two = [("1.2.0", false), ("1.3.0", true)];
         assert_eq!(picked(&two, "1").as_deref(), Ok("1.2.0"));
         assert_eq!(picked(&two, "=1.3.0").as_deref(), Ok("1.3.0"));
-        assert!(matches!(picked(&two, "1.3"), Err(PickError::Yanked { .. })));
+        let refused = picked(&two, "1.3").unwrap_err();
+        assert!(matches!(refused, PickError::Yanked { .. }));
+        let hint = crate::Error::from(refused).hint.unwrap();
+        assert!(hint.contains("takes the newest that was not yanked"), "{hint}");
+        assert!(hint.ends_with("@=1.3.0` takes this one all the same"), "{hint}");
     }
 
     #[test]

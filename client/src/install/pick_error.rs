@@ -56,6 +56,8 @@ pub enum PickError {
         version: Version,
         /// Why it was yanked.
         reason: String,
+        /// The newest that is picked where nothing is asked for, if there is one.
+        free: Option<Version>,
     },
     /// An advisory forbids every version that would do.
     #[error(
@@ -102,9 +104,14 @@ impl PickError {
             Self::PreReleases { name, newest } => {
                 Some(format!("`{command} {name}@{newest}` takes it"))
             }
-            Self::Yanked { name, version, .. } => {
-                Some(format!("`{command} {name}@={version}` takes it all the same"))
-            }
+            Self::Yanked { name, version, free: Some(free), .. } => Some(format!(
+                "`{command} {name}@{free}` takes the newest that was not yanked; \
+                 `{command} {name}@={version}` takes this one all the same"
+            )),
+            Self::Yanked { name, version, free: None, .. } => Some(format!(
+                "no version of it is left that was not yanked; `{command} {name}@={version}` takes \
+                 this one all the same"
+            )),
             Self::Forbidden { name, free, .. } => {
                 Some(instead_of_forbidden(name, free.as_ref(), command))
             }

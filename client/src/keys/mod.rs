@@ -13,8 +13,8 @@ pub(crate) use vouching::vouching_for_files;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use skillpkg_schema::diagnostic::escape;
-use skillpkg_schema::signature::{KeyError, Passphrase, PublicKey, SigningKey};
+use skillpkg_schema::diagnostic::{escape, nearest};
+use skillpkg_schema::signature::{KeyError, KeyId, Passphrase, PublicKey, SigningKey};
 use zeroize::Zeroizing;
 
 use crate::private_file;
@@ -23,6 +23,9 @@ use crate::{Error, Kind, Settings};
 
 /// Most bytes of a key's file.
 const MAX_FILE_BYTES: usize = 16 * 1024;
+
+/// Fewest digits of an id that are held against those there are.
+const FEWEST_NEAR: usize = 4;
 
 /// What to do where a key can no longer sign.
 pub const SIGN_WITH_ANOTHER: &str = "`skillpkg keygen --output FILE` makes another key, `skillpkg \
@@ -196,6 +199,23 @@ fn unreadable(path: &Path, message: &str) -> Error {
     Error::new(Kind::Failed, "key_unreadable", message).in_file(path.to_string_lossy())
 }
 
+/// What may have been meant by the start of a key's id that none of `ids` has.
+pub fn near_id<'k>(digits: &str, ids: impl IntoIterator<Item = &'k KeyId>) -> Option<String> {
+    let length = digits.chars().count();
+    // Of fewer, most are near.
+    if length < FEWEST_NEAR {
+        return None;
+    }
+    let wanted = digits.to_ascii_lowercase();
+    let ids: Vec<(String, String)> = ids
+        .into_iter()
+        .map(|id| (id.to_string().chars().take(length).collect(), id.short()))
+        .collect();
+    let near = nearest(&wanted, ids.iter().map(|(start, _)| start.as_str()))?;
+    let (_, short) = ids.iter().find(|(start, _)| start == near)?;
+    Some(format!("did you mean `{short}`?"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,6 +256,19 @@ mod tests {
         for (path, mode) in [(path.as_path(), 0o600), (path.parent().unwrap(), 0o700)] {
             assert_eq!(std::fs::metadata(path).unwrap().permissions().mode() & 0o7777, mode);
         }
+    }
+
+    #[test]
+    fn a_slip_in_the_start_of_an_id_is_answered_with_the_id() {
+        let ids =
+            [generate(&default_path(tempfile::tempdir().unwrap().path()), None).unwrap().id()];
+        let start: String = ids[0].to_string().chars().take(12).collect();
+        let slip = format!("{}{}", if start.starts_with('0') { '1' } else { '0' }, &start[1..]);
+        let told = Some(format!("did you mean `{}`?", ids[0].short()));
+        assert_eq!(near_id(&slip, &ids), told);
+        assert_eq!(near_id(&start.to_ascii_uppercase(), &ids), told);
+        assert_eq!(near_id("0", &ids), None);
+        assert_eq!(near_id("zzzzzzzzzzzz", &ids), None);
     }
 
     #[test]

@@ -51,6 +51,9 @@ pub fn distrust(home: &Path, digits: &str) -> Result<KeyId, Error> {
         }
         (None, _) => {
             let message = format!("no trusted key has an id that starts with `{shown}`");
+            let ids: Vec<KeyId> = keys.iter().map(|key| key.public.id()).collect();
+            let near = super::near_id(digits, &ids);
+            let hint = near.unwrap_or_else(|| hint.to_owned());
             return Err(Error::new(Kind::Failed, "key_not_found", message).with_hint(hint));
         }
     };

@@ -39,6 +39,20 @@ pub(super) enum RegistryError {
         escape(cause)
     )]
     BrokenOff { url: String, proxy: Option<String>, size: u64, cause: String },
+    /// A connection that ended in the middle of an answer.
+    #[error(
+        "the registry at `{url}`{} began to answer, and the connection ended {}: {}",
+        through(proxy.as_deref()),
+        received_of(*received, *expected),
+        escape(cause)
+    )]
+    CutOff {
+        url: String,
+        proxy: Option<String>,
+        received: u64,
+        expected: Option<u64>,
+        cause: String,
+    },
     /// No answer in time.
     #[error(
         "the registry at `{url}` did not answer{} within {} seconds",
@@ -99,6 +113,14 @@ fn through(proxy: Option<&str>) -> String {
     proxy.map_or_else(String::new, |proxy| format!(" through the proxy at `{proxy}`"))
 }
 
+/// How far an answer had come.
+fn received_of(received: u64, expected: Option<u64>) -> String {
+    match expected {
+        Some(expected) => format!("after {received} of {expected} bytes"),
+        None => format!("after {received} bytes"),
+    }
+}
+
 /// What a media type says of an answer.
 fn kind_of_content(media_type: &str) -> String {
     match media_type {
@@ -147,7 +169,7 @@ impl RegistryError {
             Self::Redirect { .. } => "registry_redirects",
             Self::NotRegistry { .. } => "not_a_registry",
             Self::TooLong { .. } => "answer_too_long",
-            Self::TooShort { .. } => "answer_too_short",
+            Self::CutOff { .. } | Self::TooShort { .. } => "answer_too_short",
             Self::Shape { .. } => "answer_invalid",
             Self::Other { .. } => "answer_mismatch",
             Self::Digest { .. } => "digest_mismatch",
@@ -181,6 +203,11 @@ impl RegistryError {
             Self::BrokenOff { .. } => Some(
                 "it, or what stands before it, may not take this much: try again, and where it \
                  stays so, ask the registry's operator"
+                    .to_owned(),
+            ),
+            Self::CutOff { .. } | Self::TooShort { .. } => Some(
+                "nothing of it was used: try again; where it stays so, something between ends long \
+                 answers, or the registry does: tell its operator"
                     .to_owned(),
             ),
             Self::Silent { .. } | Self::Slow { .. } => {

@@ -322,7 +322,11 @@ impl Transport {
                     in_window += chunk.len() as u64;
                     body.extend_from_slice(&chunk);
                 }
-                Ok(Err(error)) => return Err(self.unreachable(&error)),
+                Ok(Err(error)) => {
+                    let (url, proxy, cause) = (self.shown(), self.proxy.clone(), cause(&error));
+                    let (received, expected) = (body.len() as u64, announced);
+                    return Err(RegistryError::CutOff { url, proxy, received, expected, cause });
+                }
                 Err(_) => {}
             }
             if Instant::now() >= window_end {

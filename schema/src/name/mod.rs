@@ -27,6 +27,16 @@ pub enum NameError {
         /// The nearest legal name, if one can be made.
         nearest: Option<String>,
     },
+    /// A whole name that is written as something else is elsewhere.
+    #[error("`{}` is not a name: {reason}{}", escape(.text), offer(.nearest.as_deref()))]
+    Written {
+        /// The text as given.
+        text: String,
+        /// What is wrong with it.
+        reason: &'static str,
+        /// What was likely meant, if that can be told.
+        nearest: Option<String>,
+    },
     /// A Windows device or one of our own words.
     #[error("`{0}` is reserved; choose another name")]
     Reserved(String),
@@ -151,10 +161,37 @@ impl From<SkillName> for QualifiedName {
     }
 }
 
+/// That a text is written as a name is elsewhere, or as what is found there, where it is.
+pub(crate) fn written_elsewhere(text: &str) -> Option<NameError> {
+    let written = |reason, nearest| NameError::Written { text: text.to_owned(), reason, nearest };
+    let starts = ["git@", "github.com/", "gitlab.com/", "www."];
+    if text.contains("://") || starts.iter().any(|start| text.starts_with(start)) {
+        let reason = "it is a place on the web, and what is published at a registry is meant by \
+                      `name` or `scope/name`";
+        return Some(written(reason, None));
+    }
+    if let Some(rest) = text.strip_prefix('@') {
+        let name = rest.split_once('@').map_or(rest, |(name, _)| name);
+        let is_name = name.parse::<QualifiedName>().is_ok();
+        return Some(written("a scope is written without `@`", is_name.then(|| rest.to_owned())));
+    }
+    let (scope, name) = text.split_once('/')?;
+    let reason = match (scope, name) {
+        (_, "") => "no name stands behind its `/`",
+        ("", _) => "no scope stands before its `/`",
+        (_, name) if name.contains('/') => "it has more than one `/`; expected `scope/name`",
+        _ => return None,
+    };
+    Some(written(reason, None))
+}
+
 impl FromStr for QualifiedName {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, NameError> {
+        if let Some(error) = written_elsewhere(text) {
+            return Err(error);
+        }
         match text.split_once('/') {
             Some((scope, name)) => Ok(Self::new(Some(scope.parse()?), name.parse()?)),
             None => Ok(Self::new(None, text.parse()?)),
@@ -234,7 +271,19 @@ mod tests {
         let name: QualifiedName = "acme/waitlist".parse().unwrap();
         assert_eq!((name.wire_scope(), name.name().as_str()), ("acme", "waitlist"));
         assert_eq!(QualifiedName::from_wire("_", "waitlist").unwrap().to_string(), "waitlist");
-        assert!("a/b/c".parse::<QualifiedName>().is_err());
+        for (text, told) in [
+            ("@acme/x", "written without `@`; `acme/x` would be"),
+            ("@Acme/x", "written without `@`"),
+            ("acme/", "no name stands behind its `/`"),
+            ("/x", "no scope stands before its `/`"),
+            ("a/b/c", "more than one `/`"),
+            ("https://github.com/acme/x", "is a place on the web"),
+            ("git@github.com:acme/x.git", "is a place on the web"),
+            ("github.com/acme/x", "is a place on the web"),
+        ] {
+            let error = text.parse::<QualifiedName>().unwrap_err().to_string();
+            assert!(error.contains(told) && error.contains(&format!("`{text}`")), "{error}");
+        }
         assert!("_/b".parse::<QualifiedName>().is_err());
     }
 }

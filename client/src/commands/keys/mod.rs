@@ -236,6 +236,7 @@ async fn revoke(context: &Context, id: &str, reason: Option<&str>, yes: bool) ->
 /// The account's key whose id starts with `digits`.
 async fn find(registry: &Registry, digits: &str) -> Result<Key, Error> {
     let keys = registry.keys().await?.keys;
+    let near = keys::near_id(digits, keys.iter().map(|key| &key.id));
     let mut matching = keys.into_iter().filter(|key| key.id.to_string().starts_with(digits));
     let shown = escape(digits);
     let hint = "`skillpkg keys list` tells the account's keys";
@@ -247,6 +248,7 @@ async fn find(registry: &Registry, digits: &str) -> Result<Key, Error> {
         }
         (None, _) => {
             let message = format!("the account has no key whose id starts with `{shown}`");
+            let hint = near.unwrap_or_else(|| hint.to_owned());
             Err(Error::new(Kind::Failed, "key_not_found", message).with_hint(hint))
         }
     }

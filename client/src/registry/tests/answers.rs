@@ -197,6 +197,18 @@ async fn an_archive_is_exactly_as_long_and_exactly_what_its_digest_says() {
 }
 
 #[tokio::test]
+async fn an_answer_that_ends_in_its_middle_is_told_from_a_registry_that_is_away() {
+    let content = b"archive bytes";
+    let address = Sha256Digest::of(content).address();
+    let cut = "HTTP/1.1 200 OK\r\ncontent-type: application/x\r\ncontent-length: 13\r\n\r\narch";
+    let url = crate::registry::tests::server::once(cut.as_bytes().to_vec()).await;
+    let error = registry_at(&url, None).archive(&address, 13).await.unwrap_err();
+    assert_eq!((error.code.as_str(), error.kind), ("answer_too_short", Kind::Failed));
+    assert!(error.message.contains("the connection ended after 4 of 13 bytes"), "{error}");
+    assert!(error.hint.unwrap().contains("nothing of it was used"));
+}
+
+#[tokio::test]
 async fn an_answer_about_another_skill_is_refused() {
     let document = r#"{"name":"other","description":"d","versions":[],"keys":[]}"#;
     let server = Server::start(vec![Answer::json(document)]).await;

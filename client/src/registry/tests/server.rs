@@ -35,6 +35,24 @@ impl Answer {
     }
 }
 
+/// A server that answers each connection with these bytes once and ends it; its URL.
+pub(super) async fn once(bytes: Vec<u8>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let bytes = bytes.clone();
+            tokio::spawn(async move {
+                if read_request(&mut stream).await.is_some() {
+                    let _ = stream.write_all(&bytes).await;
+                    let _ = stream.shutdown().await;
+                }
+            });
+        }
+    });
+    url
+}
+
 /// The server; it answers in order, the last answer again and again.
 #[derive(Debug, Clone)]
 pub(super) struct Server {
