@@ -22,6 +22,19 @@ pub(crate) struct Context {
     pub(crate) output: Output,
 }
 
+/// A failure to make anything at the home, with what says where that is.
+pub(crate) fn at_home(error: Error, settings: &Settings) -> Error {
+    let home = escape(&settings.home.to_string_lossy());
+    let is_nowhere = !settings.home.exists() && error.message.contains(&format!("`{home}"));
+    if !is_nowhere {
+        return error;
+    }
+    error.with_hint(format!(
+        "nothing can be made at `{home}`: set `SKILLPKG_HOME` to a directory that is there, or whose \
+         parent takes another"
+    ))
+}
+
 impl Context {
     /// Reads the environment, the project's file and the user's configuration; the project is
     /// looked for from `directory`, where one is named, else from the working directory.

@@ -189,7 +189,17 @@ impl From<ArchiveError> for Error {
             ArchiveError::Io(_) => Kind::Failed,
             _ => Kind::Verification,
         };
-        Self::new(kind, error.code(), error.to_string())
+        let told = Self::new(kind, error.code(), error.to_string());
+        match error {
+            ArchiveError::Frame(_)
+            | ArchiveError::Header { .. }
+            | ArchiveError::OtherStart { .. }
+            | ArchiveError::Padding { .. } => told.with_hint(
+                "an archive has one form, which `skillpkg pack` writes: what another tar or zstd \
+                 made, or packed again, is another, whatever files it holds",
+            ),
+            _ => told,
+        }
     }
 }
 

@@ -42,6 +42,14 @@ impl Meter {
         self.0.total.store(total, Ordering::Relaxed);
     }
 
+    /// Counts one thing of so many bytes beside others: it adds to what there is to do.
+    #[must_use]
+    pub fn part(&self, size: u64) -> Part {
+        self.0.unit.store(Unit::Bytes as u8, Ordering::Relaxed);
+        self.0.total.fetch_add(size, Ordering::Relaxed);
+        Part { meter: self.clone(), done: Arc::default() }
+    }
+
     /// Counts so much more as done.
     pub fn add(&self, more: u64) {
         self.0.done.fetch_add(more, Ordering::Relaxed);
@@ -66,6 +74,27 @@ impl Meter {
     }
 }
 
+/// Counts one thing of several that a [`Meter`] counts together. Clones count the same one.
+#[derive(Debug, Clone)]
+pub struct Part {
+    meter: Meter,
+    done: Arc<AtomicU64>,
+}
+
+impl Part {
+    /// Counts so many more bytes of it as done.
+    pub fn add(&self, more: u64) {
+        self.done.fetch_add(more, Ordering::Relaxed);
+        self.meter.add(more);
+    }
+
+    /// Takes back what was counted of it: it is begun anew.
+    pub fn anew(&self) {
+        let done = self.done.swap(0, Ordering::Relaxed);
+        self.meter.0.done.fetch_sub(done, Ordering::Relaxed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,5 +115,17 @@ mod tests {
         }
         meter.set(1);
         assert_eq!(meter.read().done, 1);
+    }
+
+    #[test]
+    fn parts_count_together_and_one_that_is_begun_anew_takes_nothing_from_the_others() {
+        let meter = Meter::default();
+        let (one, other) = (meter.part(10), meter.part(20));
+        one.add(10);
+        other.add(5);
+        assert_eq!(meter.read(), Reading { unit: Unit::Bytes, done: 15, total: 30 });
+        other.anew();
+        other.add(20);
+        assert_eq!(meter.read(), Reading { unit: Unit::Bytes, done: 30, total: 30 });
     }
 }

@@ -308,7 +308,7 @@ const DISK_FULL: &str =
 const ROOM_AFTER: u32 = 60;
 
 /// Whether something failed since a disk of the registry's, or its database's, is full.
-pub(crate) fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
+pub fn is_disk_full(error: &(dyn std::error::Error + 'static)) -> bool {
     const FULL: i32 = 13;
     let mut cause = Some(error);
     while let Some(error) = cause {

@@ -15,6 +15,7 @@
 mod binaries;
 mod clients;
 pub mod held_rows;
+pub mod hints;
 mod interrupts;
 pub mod issuer;
 mod machine;

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::{binary, interruptible};
+use crate::{binary, hints, interruptible};
 
 /// A machine on which `skillpkg` runs. Cheap to clone: a clone shares its directories.
 #[derive(Debug, Clone)]
@@ -102,9 +102,12 @@ impl Machine {
     }
 
     /// Runs `skillpkg` with these arguments to its end.
+    #[track_caller]
     pub fn run(&self, arguments: &[&str]) -> Answer {
         let output = self.command(arguments).output().expect("skillpkg runs");
-        Answer::of(arguments, &output)
+        let answer = Answer::of(arguments, &output);
+        hints::check(&binary("skillpkg"), arguments, &answer.stderr);
+        answer
     }
 
     /// Runs `skillpkg` with this on its stdin.

@@ -20,6 +20,7 @@ use super::gather::{Chosen, Gathered};
 use super::target::{not_written, unwritable};
 use super::verify::archive;
 use crate::install::{Attendant, Progress};
+use crate::meter::Part;
 use crate::parallel::ended_early;
 use crate::settings::registry_text;
 use crate::trust::{Places, Taken};
@@ -102,12 +103,19 @@ pub(super) async fn write(
     let buffered = io::BufWriter::with_capacity(256 * 1024, file.as_file_mut());
     let mut writer = BundleWriter::new(buffered, index).map_err(refused)?;
     let total = archives.len();
+    let meter = attendant.meter();
+    let parts: BTreeMap<&str, Part> = archives
+        .iter()
+        .map(|(path, (_, _, entry))| (path.as_str(), meter.part(entry.size)))
+        .collect();
     attendant.progress(Progress { done: 0, total });
     let mut done = 0;
     for entry in &index.files {
         let path = entry.path.as_str();
-        if let Some((gathered, taken, version)) = archives.get(path) {
-            let bytes = archive_of(settings, gathered, taken, version, attendant).await?;
+        if let (Some((gathered, taken, version)), Some(part)) =
+            (archives.get(path), parts.get(path))
+        {
+            let bytes = archive_of(settings, gathered, taken, version, part, attendant).await?;
             writer.add(path, &bytes).map_err(refused)?;
             done += 1;
             attendant.progress(Progress { done, total });
@@ -126,11 +134,12 @@ async fn archive_of(
     gathered: &Gathered,
     taken: &Taken,
     entry: &VersionEntry,
+    part: &Part,
     attendant: &mut dyn Attendant,
 ) -> Result<Bytes, Error> {
     let mut notices = Vec::new();
     let places = Places::of(settings, &gathered.registry)?;
-    let bytes = places.archive(&entry.archive, entry.size, &mut notices).await?;
+    let bytes = places.archive(&entry.archive, entry.size, part, &mut notices).await?;
     for notice in notices {
         notice.to(attendant);
     }

@@ -3,7 +3,7 @@
 
 use skillpkg::Error;
 use skillpkg::install::{Approval, Attendant, Moved, Progress};
-use skillpkg::meter::Unit;
+use skillpkg::meter::{Meter, Unit};
 
 use crate::output::Output;
 use crate::working::Working;
@@ -40,17 +40,16 @@ impl Attendant for Terminal {
         let Progress { done, total } = progress;
         let Some(working) = &self.working else { return };
         let (done_now, total_now) = (done as u64, total as u64);
-        if done >= total {
-            // What follows is counted by nobody.
-            working.meter().start(Unit::Skills, 0);
-            self.total = 0;
-        } else if self.total == total {
-            working.meter().set(done_now);
-        } else {
+        if self.total != total {
             working.meter().start(Unit::Skills, total_now);
-            working.meter().set(done_now);
             self.total = total;
         }
+        // All of them stay what is shown until something else is counted.
+        working.meter().set(done_now);
+    }
+
+    fn meter(&mut self) -> Meter {
+        self.working.as_ref().map(|working| working.bytes().clone()).unwrap_or_default()
     }
 
     fn approve(&mut self, asked: &[Approval]) -> Result<bool, Error> {
@@ -79,6 +78,7 @@ impl Attendant for Terminal {
         let question = format!("Let agents see {what}{run}?");
         let answer = self.output.confirm(&question, &refused, otherwise);
         self.working = Some(Working::on(self.output, WORKING));
+        self.total = 0;
         answer
     }
 

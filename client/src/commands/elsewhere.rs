@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use clap::Command;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use skillpkg_schema::diagnostic::nearest;
 
 /// A word that is no command, and what says it here: each starts with a command or a subcommand, and
 /// the first that there is where the word was typed is told.
@@ -112,11 +113,27 @@ pub(crate) fn explained(
             parent = next;
         }
     }
-    let Some(said) = said_here(&word, parent) else { return error };
+    let Some(said) = said_here(&word, parent) else {
+        nearest_first(&mut error, &word);
+        return error;
+    };
     let told = StyledStr::from(format!("here that is `{called} {said}`"));
     error.remove(ContextKind::SuggestedSubcommand);
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![told]));
     error
+}
+
+/// Puts the subcommand first among those that are offered that is nearest to what was typed.
+fn nearest_first(error: &mut clap::Error, word: &str) {
+    let Some(ContextValue::Strings(offered)) = error.get(ContextKind::SuggestedSubcommand) else {
+        return;
+    };
+    let mut offered = offered.clone();
+    let Some(near) = nearest(word, offered.iter().map(String::as_str)).map(str::to_owned) else {
+        return;
+    };
+    offered.sort_by_key(|one| *one != near);
+    error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(offered));
 }
 
 #[cfg(test)]
@@ -153,6 +170,17 @@ mod tests {
                     assert!(found.get_arguments().any(known), "`{first}` takes no `{option}`");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn the_nearest_command_is_offered_first() {
+        for (typed, first) in [("instal", "install"), ("inti", "init"), ("lst", "list")] {
+            let typed = || ["skillpkg", typed].into_iter().map(OsString::from);
+            let error = CommandLine::command().try_get_matches_from(typed()).unwrap_err();
+            let error = explained(error, CommandLine::command(), typed()).render().to_string();
+            let offered = error.split_once("exist").unwrap().1;
+            assert_eq!(offered.split('\'').nth(1), Some(first), "{error}");
         }
     }
 

@@ -101,9 +101,11 @@ fn next(context: &Context, name: &SkillName, shown: &str) -> String {
         Err(error) if error.code == "no_registry" => {
             lines.insert(
                 1,
-                "Once, `registry = \"URL\"` in the configuration file, and with a token of that \
-                 registry's operator:\n  skillpkg login"
-                    .to_owned(),
+                format!(
+                    "Once, `registry = \"URL\"` in {}, and with a token of that registry's \
+                     operator:\n  skillpkg login",
+                    context.settings.configuration_shown()
+                ),
             );
         }
         _ => {

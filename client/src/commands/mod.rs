@@ -4,6 +4,8 @@ mod absent;
 mod account;
 mod activate;
 mod adopt;
+#[cfg(test)]
+mod advice;
 mod advisory;
 mod agent_rules;
 mod agents;
@@ -74,7 +76,7 @@ use skillpkg::{Error, Kind};
 use tokio_util::sync::CancellationToken;
 
 use crate::candidates;
-use crate::context::Context;
+use crate::context::{self, Context};
 use crate::interruption::{self, Losing};
 use crate::output::{Color, Output};
 
@@ -320,14 +322,15 @@ fn start(global: &GlobalArguments, command: Command, output: Output) -> Result<u
         }
         context => context?,
     };
-    runtime.block_on(async {
+    let answer = runtime.block_on(async {
         tokio::select! {
             biased;
             answer = dispatch(command, &context) => answer,
             // Dropped where it waits, it takes along what it made for the meanwhile.
             () = let_go(&told) => Err(interruption::failure()),
         }
-    })
+    });
+    answer.map_err(|error| context::at_home(error, &context.settings))
 }
 
 /// Waits until this process is told to end, and the command does not answer to that itself.

@@ -63,7 +63,10 @@ pub(crate) async fn ask(context: &Context, release: &Release<'_>) -> Result<Outc
     let who = match answer {
         Ok(who) => who,
         Err(error)
-            if matches!(error.code.as_str(), "registry_unreachable" | "registry_timeout") =>
+            if matches!(
+                error.code.as_str(),
+                "registry_unreachable" | "registry_timeout" | "answer_too_short"
+            ) =>
         {
             return Ok(Outcome::NotAsked(error.message));
         }

@@ -1,6 +1,7 @@
 //! `skillpkg trusted`.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use serde_json::json;
 use skillpkg::registry::Registry;
@@ -139,6 +140,22 @@ fn request(add: Add) -> Result<TrustPublisher, Error> {
                 .with_hint("`--github`, `--gitlab`, or `--issuer` with `--claim`"));
         }
     };
+    if let Some(repository) = &add.github {
+        check_path("--github", "OWNER/REPOSITORY", repository, 2..=2)?;
+    }
+    if let Some(project) = &add.gitlab {
+        check_path("--gitlab", "GROUP/PROJECT", project, 2..=usize::MAX)?;
+    }
+    for (option, number) in [
+        ("--owner-id", &add.owner_id),
+        ("--repository-id", &add.repository_id),
+        ("--project-id", &add.project_id),
+        ("--namespace-id", &add.namespace_id),
+    ] {
+        if let Some(text) = number {
+            check_number(option, text)?;
+        }
+    }
     let workflow = add
         .workflow
         .map(|file| if file.contains('/') { file } else { format!(".github/workflows/{file}") });
@@ -168,6 +185,44 @@ fn request(add: Add) -> Result<TrustPublisher, Error> {
         }
     }
     Ok(TrustPublisher { issuer, claims })
+}
+
+/// Refuses what is no path of so many parts, as the service has it.
+fn check_path(
+    option: &str,
+    expected: &str,
+    text: &str,
+    parts: RangeInclusive<usize>,
+) -> Result<(), Error> {
+    let is_part = |part: &str| !part.is_empty() && !part.contains([':', ' ']);
+    if text.split('/').all(is_part) && parts.contains(&text.split('/').count()) {
+        return Ok(());
+    }
+    let message = format!("`{}` is not what `{option}` takes: expected `{expected}`", escape(text));
+    let error = Error::new(Kind::Usage, "invalid_claim", message);
+    let path = text.split("://").nth(1).and_then(|rest| rest.split_once('/'));
+    Err(match path.map(|(_, path)| path.trim_end_matches('/').trim_end_matches(".git")) {
+        Some(path) if path.contains('/') => {
+            error.with_hint(format!("without its host: `{option} {}`", escape(path)))
+        }
+        _ if !text.contains('/') => error.with_hint(format!(
+            "`{}` alone does not say which of its repositories: one job of one of them is trusted",
+            escape(text)
+        )),
+        _ => error,
+    })
+}
+
+/// Refuses what is no number: a name can become somebody else's.
+fn check_number(option: &str, text: &str) -> Result<(), Error> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(());
+    }
+    let message = format!("`{}` is not what `{option}` takes: expected a number", escape(text));
+    Err(Error::new(Kind::Usage, "invalid_claim", message).with_hint(
+        "the service's API has it as `id`: of GitHub, `https://api.github.com/users/OWNER` and \
+         `https://api.github.com/repos/OWNER/REPOSITORY`",
+    ))
 }
 
 async fn tell(

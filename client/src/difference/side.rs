@@ -20,6 +20,7 @@ use skillpkg_store::pack::{PackOptions, Packing};
 
 use crate::activation::found;
 use crate::keys::vouching_for_files;
+use crate::meter::Meter;
 use crate::project::io_error;
 use crate::registry::Registry;
 use crate::state::State;
@@ -146,7 +147,8 @@ impl Side {
             return Ok(side);
         }
         let places = Places::of(settings, registry)?;
-        let bytes = places.archive(&entry.archive, entry.size, notices).await?;
+        let bytes =
+            places.archive(&entry.archive, entry.size, &Meter::default().part(0), notices).await?;
         let (manifest, envelope, kept, findings) = read(&*bytes)?;
         let address = manifest.address();
         if address != entry.address {

@@ -3,6 +3,7 @@
 use skillpkg_schema::{QualifiedName, Version};
 
 use crate::Error;
+use crate::meter::Meter;
 
 /// How far an install has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +57,11 @@ pub trait Attendant {
 
     /// Takes notice of how far it has come; at first with nothing done.
     fn progress(&mut self, progress: Progress);
+
+    /// What counts the bytes that are fetched, of all skills together; asked for before they are.
+    fn meter(&mut self) -> Meter {
+        Meter::default()
+    }
 
     /// Answers whether all of it may become active. An error stops the install too: one that says
     /// that nobody can be asked, and what to do instead.

@@ -276,6 +276,7 @@ fn compare_signers<'b>(
     attendant: &mut dyn Attendant,
 ) -> Result<Cow<'b, Signers>, Error> {
     let mut signers = Cow::Borrowed(before);
+    let mut firsts = Vec::new();
     for (job, one) in jobs.iter().zip(prepared) {
         let registry = job.registry();
         // Its key is among those that are pinned, or it would not have come from the store.
@@ -283,13 +284,16 @@ fn compare_signers<'b>(
             continue;
         }
         let (name, accept) = (&one.manifest().name, session.options.accept_signer);
-        signer::compare(signers.to_mut(), registry, name, &one.vouching, accept, attendant)?;
+        let first =
+            signer::compare(signers.to_mut(), registry, name, &one.vouching, accept, attendant)?;
+        firsts.extend(first.map(|who| (name.clone(), who)));
         // What a lockfile does not name yet, it is to name by a key that is pinned.
         if job.expected.key.is_none() {
             let pinned = pinned_keys(&signers, registry, one);
             one.vouching.sort_by_key(|candidate| !pinned.contains(&candidate.key.id()));
         }
     }
+    signer::tell_firsts(&firsts, attendant);
     Ok(signers)
 }
 

@@ -11,6 +11,7 @@ use super::index::Index;
 use super::job::{Job, Origin};
 use super::prepare::{Archive, Expected, Prepared, Shared, is_lost, prepare};
 use super::session::Session;
+use crate::meter::Part;
 use crate::parallel::{self, ended_early};
 use crate::policy::{Policy, both, is_refusal};
 use crate::project::Source;
@@ -38,15 +39,18 @@ pub(super) async fn prepare_all(
         lease: Arc::clone(&session.lease),
     };
     let total = jobs.len();
+    // All of it from the start, so that what there is to do does not grow while it is done.
+    let meter = attendant.meter();
+    let parts: Vec<Part> = jobs.iter().map(|job| meter.part(size_of(job))).collect();
     let memory = Semaphore::new(KIB_AT_ONCE as usize);
     attendant.progress(Progress { done: 0, total });
     let here = prepare_stored(&shared, jobs)?;
     let is_here: BTreeSet<usize> = here.iter().map(|(position, _)| *position).collect();
     let mut running = stream::iter(
-        jobs.iter().enumerate().filter(|(position, _)| !is_here.contains(position)).map(
-            |(position, job)| {
+        jobs.iter().zip(&parts).enumerate().filter(|(at, _)| !is_here.contains(at)).map(
+            |(position, (job, part))| {
                 let (shared, memory) = (shared.clone(), &memory);
-                async move { (position, prepare_one(shared, memory, job).await) }
+                async move { (position, prepare_one(shared, memory, job, part).await) }
             },
         ),
     )
@@ -120,7 +124,20 @@ fn prepare_stored(shared: &Shared, jobs: &[Job]) -> Result<Vec<Here>, Error> {
     Ok(all)
 }
 
-async fn prepare_one(shared: Shared, memory: &Semaphore, job: &Job) -> Result<Prepared, Error> {
+/// How much of a job comes from a registry.
+fn size_of(job: &Job) -> u64 {
+    match &job.origin {
+        Origin::Registry(_, size) => *size,
+        Origin::Store | Origin::File(_) => 0,
+    }
+}
+
+async fn prepare_one(
+    shared: Shared,
+    memory: &Semaphore,
+    job: &Job,
+    part: &Part,
+) -> Result<Prepared, Error> {
     let needed = match &job.origin {
         Origin::Registry(_, size) => {
             u32::try_from(size / 1024 + 1).unwrap_or(KIB_AT_ONCE).min(KIB_AT_ONCE)
@@ -135,13 +152,13 @@ async fn prepare_one(shared: Shared, memory: &Semaphore, job: &Job) -> Result<Pr
         Origin::Registry(registry, size) => {
             let archive = job.expected.archive.ok_or_else(ended_early)?;
             let places = Places::of(&shared.settings, registry)?;
-            Some(Archive::Bytes(places.archive(&archive, *size, &mut notices).await?))
+            Some(Archive::Bytes(places.archive(&archive, *size, part, &mut notices).await?))
         }
     };
     let prepared = match off_thread(&shared, &job.expected, archive).await {
         // What the store lost, or holds damaged, is had again.
         Err(error) if is_lost(&error) && matches!(job.origin, Origin::Store) => {
-            let archive = again(&shared, job, error, &mut notices).await?;
+            let archive = again(&shared, job, error, part, &mut notices).await?;
             off_thread(&shared, &job.expected, Some(archive)).await
         }
         answer => answer,
@@ -157,6 +174,7 @@ async fn again(
     shared: &Shared,
     job: &Job,
     lost: Error,
+    part: &Part,
     notices: &mut Vec<Notice>,
 ) -> Result<Archive, Error> {
     let settings = &shared.settings;
@@ -181,7 +199,7 @@ async fn again(
         return Err(lost);
     };
     let places = Places::of(settings, registry)?;
-    Ok(Archive::Bytes(places.archive(&archive, entry.size, notices).await?))
+    Ok(Archive::Bytes(places.archive(&archive, entry.size, part, notices).await?))
 }
 
 async fn off_thread(

@@ -16,7 +16,7 @@ use crate::{Error, Kind};
 /// registry or file; anybody else is refused unless `accept`, whatever account the registry names:
 /// that a key is another one of the same account is the registry's word alone. A key that signed
 /// beside a pinned one is not pinned for that, since anybody can add a signature of their own to
-/// another's.
+/// another's. Answers with who is pinned, where nobody was before.
 pub(super) fn compare(
     signers: &mut Signers,
     registry: Option<&Url>,
@@ -24,11 +24,9 @@ pub(super) fn compare(
     vouching: &[Candidate],
     accept: bool,
     attendant: &mut dyn Attendant,
-) -> Result<(), Error> {
-    let Some(first) = vouching.first() else { return Ok(()) };
+) -> Result<Option<String>, Error> {
+    let Some(first) = vouching.first() else { return Ok(None) };
     let Some(pinned) = pinned_before(signers, registry, name, vouching) else {
-        attendant
-            .tell(&format!("`{name}` is signed by {}, seen here for the first time", who(first)));
         pin(
             signers,
             registry,
@@ -36,7 +34,7 @@ pub(super) fn compare(
             Pinned { account: first.account.clone(), keys: ids(vouching) },
             vouching,
         );
-        return Ok(());
+        return Ok(Some(who(first)));
     };
     let (known, new): (Vec<&Candidate>, Vec<&Candidate>) =
         vouching.iter().partition(|candidate| pinned.keys.contains(&candidate.key.id()));
@@ -47,7 +45,7 @@ pub(super) fn compare(
         .collect();
     if !known.is_empty() && (new.is_empty() || !accept) {
         pin(signers, registry, name, pinned, known);
-        return Ok(());
+        return Ok(None);
     }
     if !accept {
         return Err(changed(name, &pinned, vouching, first));
@@ -63,7 +61,7 @@ pub(super) fn compare(
             Pinned { account: first.account.clone(), keys: ids(vouching) },
             vouching,
         );
-        return Ok(());
+        return Ok(None);
     }
     let mut keys = pinned.keys.clone();
     for candidate in &added {
@@ -71,7 +69,33 @@ pub(super) fn compare(
         keys.push(candidate.key.id());
     }
     pin(signers, registry, name, Pinned { keys, ..pinned }, known.into_iter().chain(added));
-    Ok(())
+    Ok(None)
+}
+
+/// Most skills of one signer that are named.
+const MOST_NAMED: usize = 5;
+
+/// Tells who was pinned for the first time: each signer once, with what is signed by them.
+pub(super) fn tell_firsts(firsts: &[(QualifiedName, String)], attendant: &mut dyn Attendant) {
+    let mut signers: Vec<(&str, Vec<String>)> = Vec::new();
+    for (name, who) in firsts {
+        let name = format!("`{name}`");
+        match signers.iter_mut().find(|(signer, _)| signer == who) {
+            Some((_, names)) => names.push(name),
+            None => signers.push((who, vec![name])),
+        }
+    }
+    for (who, mut names) in signers {
+        let more = names.len().saturating_sub(MOST_NAMED);
+        names.truncate(MOST_NAMED);
+        let (last, before) = names.split_last().map_or(("", &[][..]), |(last, all)| (last, all));
+        let names = match (before, more) {
+            ([], _) => format!("{last} is"),
+            (before, 0) => format!("{} and {last} are", before.join(", ")),
+            (before, more) => format!("{}, {last} and {more} more are", before.join(", ")),
+        };
+        attendant.tell(&format!("{names} signed by {who}, seen here for the first time"));
+    }
 }
 
 /// What [`compare`] says of an archive in a file that is to be installed, with nothing accepted,
@@ -219,7 +243,26 @@ mod tests {
     fn seeing(told: &mut Told) -> impl FnMut(&[Candidate], bool) -> Result<(), Error> {
         let (name, url) = ("waitlist".parse().unwrap(), "http://127.0.0.1:1".parse().unwrap());
         let mut signers = Signers::default();
-        move |who, accept| compare(&mut signers, Some(&url), &name, who, accept, told)
+        move |who, accept| {
+            let first = compare(&mut signers, Some(&url), &name, who, accept, told)?;
+            let firsts: Vec<_> = first.into_iter().map(|who| (name.clone(), who)).collect();
+            tell_firsts(&firsts, told);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_signer_of_many_is_told_once() {
+        let mut told = Told::default();
+        let all = |count: usize, who: &str| -> Vec<(QualifiedName, String)> {
+            let name = |number| format!("skill-{number}").parse().unwrap();
+            (0..count).map(|number| (name(number), who.to_owned())).collect()
+        };
+        tell_firsts(&[all(40, "`ada`"), all(1, "`ben`"), all(2, "`eve`")].concat(), &mut told);
+        assert_eq!(told.0.len(), 3, "{:?}", told.0);
+        assert!(told.0[0].contains("`skill-4` and 35 more are signed by `ada`"), "{:?}", told.0);
+        assert_eq!(told.0[1], "`skill-0` is signed by `ben`, seen here for the first time");
+        assert!(told.0[2].starts_with("`skill-0` and `skill-1` are signed by `eve`"));
     }
 
     #[test]

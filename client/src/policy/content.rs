@@ -57,7 +57,8 @@ pub fn check_content(
     let message =
         format!("no skill that is installed here has {address}: a policy cannot judge it");
     Err(Error::new(Kind::Refused, "policy_undecided", message).with_hint(
-        "name the skill and the file, or install the skill that has it with `--no-activate`",
+        "name the skill and the file, or install the skill that has it: `skillpkg install NAME \
+         --no-activate`",
     ))
 }
 

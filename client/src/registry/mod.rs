@@ -41,7 +41,7 @@ pub(crate) use self::place::Place;
 use self::transport::{Ask, Payload, Transport, json};
 use crate::bundle::{Carried, Shelf};
 use crate::credentials::Credentials;
-use crate::meter::Meter;
+use crate::meter::{Meter, Part};
 use crate::policy::Policy;
 use crate::settings::{Chosen, Connection, RegistryChoice, registry_text};
 use crate::{Error, Kind, Settings};
@@ -184,11 +184,30 @@ impl Registry {
 
     /// The bytes of an archive of `size` bytes, checked against its digest.
     pub async fn archive(&self, archive: &ContentAddress, size: u64) -> Result<Bytes, Error> {
+        self.archive_from(&self.transport, archive, size).await
+    }
+
+    /// [`Registry::archive`], whose bytes are counted as they come.
+    pub(crate) async fn counted_archive(
+        &self,
+        archive: &ContentAddress,
+        size: u64,
+        part: &Part,
+    ) -> Result<Bytes, Error> {
+        self.archive_from(&self.transport.counting(part), archive, size).await
+    }
+
+    async fn archive_from(
+        &self,
+        transport: &Transport,
+        archive: &ContentAddress,
+        size: u64,
+    ) -> Result<Bytes, Error> {
         if let Some(shelf) = &self.shelf {
             return shelf.archive(archive);
         }
         let url = self.transport.route(&["archives", &archive.to_string()]);
-        let bytes = self.transport.bytes(Ask::get(url), size.min(MAX_ARCHIVE_BYTES)).await?;
+        let bytes = transport.bytes(Ask::get(url), size.min(MAX_ARCHIVE_BYTES)).await?;
         let received = bytes.len() as u64;
         if received < size {
             let url = self.transport.shown();
@@ -237,7 +256,7 @@ impl Registry {
             .len();
         let url = self.skill(name, &[&version.to_string()]);
         // The same archive again is answered as it was the first time.
-        let mut ask = Ask::new(Method::PUT, url, Payload::File(file, size, self.meter.clone()))
+        let mut ask = Ask::new(Method::PUT, url, Payload::File(file, size, self.meter.part(size)))
             .repeatable()
             .header("content-type", ARCHIVE_MEDIA_TYPE.to_owned());
         if let Some(key) = key {

@@ -16,7 +16,7 @@ use url::Url;
 
 use super::connect::Patience;
 use super::error::RegistryError;
-use crate::meter::{Meter, Unit};
+use crate::meter::Part;
 use crate::settings::{Connection, registry_text};
 
 /// Most bytes of a problem document.
@@ -39,7 +39,7 @@ pub(super) enum Payload {
     /// A JSON document.
     Json(Bytes),
     /// A file of this many bytes, streamed, and counted as it goes.
-    File(PathBuf, u64, Meter),
+    File(PathBuf, u64, Part),
 }
 
 /// One request.
@@ -104,6 +104,8 @@ pub(super) struct Transport {
     proxy: Option<String>,
     token: Option<Token>,
     patience: Patience,
+    /// Counts the bytes of what is read.
+    counted: Option<Part>,
 }
 
 impl Transport {
@@ -116,13 +118,14 @@ impl Transport {
         check_token(token.as_deref(), &base)?;
         let client = super::connect::client(&base, connection, patience)?;
         let proxy = connection.proxy.as_ref().map(|proxy| registry_text(proxy).to_owned());
-        Ok(Self { client: Some(client), base, proxy, token: token.map(Token), patience })
+        let token = token.map(Token);
+        Ok(Self { client: Some(client), base, proxy, token, patience, counted: None })
     }
 
     /// One that sends nothing.
     pub(super) fn none(base: Url) -> Self {
         let patience = Patience::default();
-        Self { client: None, base, proxy: None, token: None, patience }
+        Self { client: None, base, proxy: None, token: None, patience, counted: None }
     }
 
     pub(super) fn base(&self) -> &Url {
@@ -136,6 +139,12 @@ impl Transport {
     pub(super) fn with_token(&self, token: String) -> Result<Self, RegistryError> {
         check_token(Some(&token), &self.base)?;
         Ok(Self { token: Some(Token(token)), ..self.clone() })
+    }
+
+    /// The same, which counts what it reads as `part`.
+    pub(super) fn counting(&self, part: &Part) -> Self {
+        part.anew();
+        Self { counted: Some(part.clone()), ..self.clone() }
     }
 
     pub(super) fn has_token(&self) -> bool {
@@ -242,14 +251,14 @@ impl Transport {
             Payload::Json(bytes) => {
                 request.header(CONTENT_TYPE, "application/json").body(bytes.clone())
             }
-            Payload::File(path, size, meter) => {
+            Payload::File(path, size, part) => {
                 let file = tokio::fs::File::open(path).await.map_err(|error| {
                     RegistryError::File { file: path.clone(), reason: error.to_string() }
                 })?;
-                meter.start(Unit::Bytes, *size);
-                let meter = meter.clone();
+                part.anew();
+                let part = part.clone();
                 let pieces = tokio_util::io::ReaderStream::with_capacity(file, 64 * 1024)
-                    .inspect_ok(move |piece| meter.add(piece.len() as u64));
+                    .inspect_ok(move |piece| part.add(piece.len() as u64));
                 let pieces = async move {
                     tokio::time::sleep(held_back).await;
                     pieces
@@ -320,6 +329,9 @@ impl Transport {
                         return Err(too_long());
                     }
                     in_window += chunk.len() as u64;
+                    if let Some(part) = &self.counted {
+                        part.add(chunk.len() as u64);
+                    }
                     body.extend_from_slice(&chunk);
                 }
                 Ok(Err(error)) => {

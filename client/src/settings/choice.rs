@@ -4,7 +4,9 @@ use skillpkg_schema::diagnostic::{escape, nearest};
 use skillpkg_schema::{QualifiedName, Scope};
 use url::{Host, Url};
 
+use super::sources::CONFIGURATION_FILE;
 use super::{Chosen, RegistryChoice, Settings};
+use crate::policy::{PolicySource, Whose};
 use crate::{Error, Kind};
 
 /// What a URL is of.
@@ -134,13 +136,28 @@ impl Settings {
         }
     }
 
+    /// What the configuration file is called in advice: with its path, whether or not it is there.
+    pub fn configuration_shown(&self) -> String {
+        let beside = |policy: &PolicySource| {
+            let is_users = policy.whose == Whose::User;
+            let directory = policy.path.parent().filter(|_| is_users)?;
+            Some(directory.join(CONFIGURATION_FILE))
+        };
+        let place = self.configuration.clone().or_else(|| self.policies.iter().find_map(beside));
+        place.map_or_else(
+            || "the configuration file".to_owned(),
+            |place| format!("the configuration file `{}`", escape(&place.to_string_lossy())),
+        )
+    }
+
     /// The registry of names without a route of their own; `no_registry` where there is none.
     pub fn chosen_registry(&self) -> Result<RegistryChoice, Error> {
         self.registry.clone().ok_or_else(|| {
-            Error::new(Kind::Failed, "no_registry", "no registry is configured").with_hint(
+            Error::new(Kind::Failed, "no_registry", "no registry is configured").with_hint(format!(
                 "give one with `--registry URL`, in `SKILLPKG_REGISTRY`, or as \
-                 `registry = \"URL\"` in the project's `skillpkg.toml` or the configuration file",
-            )
+                 `registry = \"URL\"` in the project's `skillpkg.toml` or {}",
+                self.configuration_shown()
+            ))
         })
     }
 
@@ -180,7 +197,8 @@ impl Settings {
                 format!("a URL starts with its scheme: `{scheme}://{shown}`")
             }
             None if is_bare(text) => {
-                format!("name it in the configuration file: `[registries.{shown}]`, `url = …`")
+                let file = self.configuration_shown();
+                format!("name it in {file}: `[registries.{shown}]`, `url = …`")
             }
             None => {
                 "a registry is meant by its URL, or by a name that the configuration file gives \

@@ -20,6 +20,9 @@ use crate::registry::job::JobIdentity;
 use crate::trust::RegistryTrust;
 use crate::{Error, Kind, real_path, regular_file};
 
+/// The name of the user's configuration file.
+pub(super) const CONFIGURATION_FILE: &str = "config.toml";
+
 /// What a program was started with.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
@@ -169,7 +172,7 @@ impl Sources {
             return Ok(Some((path, text)));
         }
         let Some(directory) = self.xdg("XDG_CONFIG_HOME", ".config") else { return Ok(None) };
-        let path = directory.join("config.toml");
+        let path = directory.join(CONFIGURATION_FILE);
         Ok(read_text(&path)?.map(|text| (path, text)))
     }
 

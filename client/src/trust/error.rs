@@ -468,7 +468,8 @@ impl Refusal {
             Self::Unknown { fingerprint, carried: true, .. } => format!(
                 "compare the fingerprint with the one that the registry's operator publishes, \
                  then write `log-key = \"{fingerprint}\"` under the registry in the configuration; \
-                 `--trust-on-first-use` takes the log as the bundle shows it"
+                 `skillpkg install --bundle FILE --trust-on-first-use` takes the log as the bundle \
+                 shows it"
             ),
             Self::Earlier { .. } => {
                 "make a bundle of today with `skillpkg bundle` where the registry is reached"

@@ -189,6 +189,10 @@ impl Trust<'_> {
         };
         let origin = escape(&info.origin);
         let told = match pinned {
+            Pinned::FirstUse if self.store.was_forgotten(&info.origin) => format!(
+                "`{text}` shows the log `{origin}` again, which was forgotten here; it is pinned \
+                 anew as it is now: fingerprint {fingerprint}"
+            ),
             Pinned::FirstUse => format!(
                 "`{text}` keeps a log, seen here for the first time and pinned from now on: \
                  `{origin}`, fingerprint {fingerprint}"

@@ -7,6 +7,7 @@ use url::Url;
 
 use super::Notice;
 use super::rules::LogKey;
+use crate::meter::Part;
 use crate::registry::Registry;
 use crate::settings::registry_text;
 use crate::{Error, Settings};
@@ -47,16 +48,18 @@ impl Places {
         self.0.iter().enumerate().map(move |(at, place)| (place, at + 1 == count))
     }
 
-    /// An archive from the first place that has it; what another refused or falsified is told.
+    /// An archive from the first place that has it, counted as it comes; what another refused or
+    /// falsified is told.
     pub(crate) async fn archive(
         &self,
         archive: &ContentAddress,
         size: u64,
+        part: &Part,
         notices: &mut Vec<Notice>,
     ) -> Result<Bytes, Error> {
         let mut failure = None;
         for (place, is_last) in self.iter() {
-            match place.archive(archive, size).await {
+            match place.counted_archive(archive, size, part).await {
                 Ok(bytes) => return Ok(bytes),
                 Err(error) if is_last => failure = Some(error),
                 Err(error) => notices.push(passed_over(place, &error)),

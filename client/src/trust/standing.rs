@@ -102,7 +102,8 @@ pub(crate) fn forbidden(name: &QualifiedName, version: &Version, advisory: &Advi
     );
     Error::new(Kind::Refused, "advisory_forbids", message).with_hint(format!(
         "`skillpkg show {name}` marks what is forbidden; where a version is not, `skillpkg install \
-         {name}@VERSION` takes it, without a network with `--bundle FILE` from a bundle that holds it"
+         {name}@VERSION` takes it, and without a network `skillpkg install --bundle FILE \
+         {name}@VERSION` does, from a bundle that holds it"
     ))
 }
 

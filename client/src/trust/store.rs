@@ -430,6 +430,13 @@ impl TrustStore {
         Ok(moved)
     }
 
+    /// Whether a log of this origin was known here and forgotten.
+    pub(super) fn was_forgotten(&self, origin: &str) -> bool {
+        let start = format!("{}-", log_key(origin));
+        let entries = fs::read_dir(self.directory.join(FORGOTTEN)).into_iter().flatten().flatten();
+        entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(&start))
+    }
+
     /// A new directory for what is moved aside.
     fn aside(&self, name: &str) -> io::Result<PathBuf> {
         let parent = self.directory.join(FORGOTTEN);

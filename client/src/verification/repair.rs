@@ -10,6 +10,7 @@ use skillpkg_store::content::Stored;
 use super::keys::registry_of;
 use super::snapshot::stored;
 use super::{Problem, ProblemKind, Subject, Verifier};
+use crate::meter::Meter;
 use crate::project::{ProjectDirectory, Source};
 use crate::trust::Places;
 use crate::{Error, Kind};
@@ -110,7 +111,9 @@ impl Verifier<'_> {
                 Error::new(Kind::Failed, "version_not_found", message)
             })?;
         let places = Places::of(self.settings, &registry)?;
-        let bytes = places.archive(&entry.archive, entry.size, &mut Vec::new()).await?;
+        let bytes = places
+            .archive(&entry.archive, entry.size, &Meter::default().part(0), &mut Vec::new())
+            .await?;
         let lease = self.store.lease()?;
         self.store.ingest(&lease, bytes.as_ref(), Some(address))?;
         Ok(())

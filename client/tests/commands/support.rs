@@ -98,9 +98,12 @@ impl Machine {
     }
 
     /// Runs the command.
+    #[track_caller]
     pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         let output = self.command(BINARY).args(arguments).output().unwrap();
-        self.ran(&output)
+        let ran = self.ran(&output);
+        skillpkg_tests::hints::check(Path::new(BINARY), arguments, &ran.stderr);
+        ran
     }
 
     /// Runs the command with this on stdin.

@@ -46,6 +46,12 @@ pub enum AccountError {
         /// The one that is there.
         existing: String,
     },
+    /// The name is that of an account that was closed, and stays so.
+    #[error(
+        "`{0}` was an account that is closed, for good: its name stays taken, so that nobody else \
+         is taken for it; choose another"
+    )]
+    ClosedName(String),
     /// There is no account of this name.
     #[error("there is no account `{}`; `user list` shows those there are", escape(.0))]
     UnknownAccount(String),
@@ -166,12 +172,15 @@ pub async fn list(database: &Database) -> Result<Vec<Account>, sqlx::Error> {
 pub async fn add(database: &Database, name: &str) -> Result<String, AccountError> {
     let name: SkillName = name.parse()?;
     let mut write = database.write().await?;
-    let existing: Option<String> =
-        sqlx::query_scalar("SELECT name FROM accounts WHERE collision_key = $1")
+    let existing: Option<(String, Option<String>)> =
+        sqlx::query_as("SELECT name, closed FROM accounts WHERE collision_key = $1")
             .bind(name.collision_key())
             .fetch_optional(&mut *write)
             .await?;
-    if let Some(existing) = existing {
+    if let Some((existing, closed)) = existing {
+        if closed.is_some() && existing == name.as_str() {
+            return Err(AccountError::ClosedName(existing));
+        }
         return Err(AccountError::Taken { wanted: name.to_string(), existing });
     }
     let id: i64 = sqlx::query_scalar(

@@ -16,6 +16,9 @@ pub const PREFIX: &str = "skp_";
 /// Longest label, in characters.
 pub const MAX_LABEL: usize = 100;
 
+/// The furthest end of a token, in days: a hundred years. One of more is a slip, or has no end.
+pub const MOST_DAYS: u32 = 36_500;
+
 /// What a token is to be.
 #[derive(Debug, Clone, Copy)]
 pub struct Minting<'a> {

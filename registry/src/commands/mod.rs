@@ -185,7 +185,7 @@ impl Failure {
             Self::Issuer(_) => "issuer_refused",
             Self::Account(AccountError::Name(_)) => "invalid_name",
             Self::Account(AccountError::Grant(_)) => "invalid_grant",
-            Self::Account(AccountError::Taken { .. }) => "name_taken",
+            Self::Account(AccountError::Taken { .. } | AccountError::ClosedName(_)) => "name_taken",
             Self::Account(AccountError::UnknownAccount(_))
             | Self::Name(ChangeError::UnknownAccount(_)) => "unknown_account",
             Self::Account(AccountError::Closed(_)) => "account_closed",

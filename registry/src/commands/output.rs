@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use serde::Serialize;
+use skillpkg_registry::problem::is_disk_full;
 use tracing_subscriber::EnvFilter;
 
 use super::Failure;
@@ -77,15 +78,20 @@ pub(super) fn tell(text: &str) {
 
 /// Tells why a command failed, in the form that was asked for.
 pub(super) fn failed(failure: &Failure, as_json: bool) -> ExitCode {
+    let told = if is_disk_full(failure) {
+        format!("{failure}; the disk is full: make room, then run it again")
+    } else {
+        failure.to_string()
+    };
     match failure {
         // Nobody reads it any more, and nothing else went wrong.
         Failure::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
         _ if as_json => {
-            if document(failure.code(), &failure.to_string()).is_err() {
-                tell(&format!("error: {failure}"));
+            if document(failure.code(), &told).is_err() {
+                tell(&format!("error: {told}"));
             }
         }
-        _ => tell(&format!("error: {failure}")),
+        _ => tell(&format!("error: {told}")),
     }
     ExitCode::from(1)
 }

@@ -26,7 +26,7 @@ pub(super) enum Token {
         #[arg(long, default_value = "minted by an operator")]
         label: String,
         /// For how many days; no end where it is absent
-        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=i64::from(tokens::MOST_DAYS)))]
         days: Option<u32>,
         #[command(flatten)]
         directory: Directory,

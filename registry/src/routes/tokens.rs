@@ -75,6 +75,11 @@ pub(super) async fn mint(
         let detail = "`days` must be 1 or more; left out, the token has no end";
         return Err(Refusal::new(Code::InvalidRequest, detail));
     }
+    if asked.days.is_some_and(|days| days > tokens::MOST_DAYS) {
+        let most = tokens::MOST_DAYS;
+        let detail = format!("`days` must be {most} or less; left out, the token has no end");
+        return Err(Refusal::new(Code::InvalidRequest, detail));
+    }
     let expires = asked.days.map(clock::in_days);
     // A token that ends cannot make one that outlives it: else it would not end.
     if let Some(end) = &credential.expires

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::manifest::ManifestError;
 use skillpkg_schema::signature::EnvelopeError;
 use skillpkg_schema::{ContentAddress, SkillPath};
@@ -77,6 +78,14 @@ pub enum ArchiveError {
         /// The first field of the header that differs.
         field: &'static str,
     },
+    /// Another entry stands first than the manifest: another tar's archive, or one packed again.
+    #[error("it starts with the entry `{}`, where `{first}` stands first in an archive", escape(.found))]
+    OtherStart {
+        /// The name in its first header.
+        found: String,
+        /// The name that belongs there.
+        first: &'static str,
+    },
     /// Something other than zeros where padding or the end belongs.
     #[error("something stands after `{entry}` where zeros belong")]
     Padding {
@@ -117,7 +126,7 @@ impl ArchiveError {
             Self::Bomb(_) => "archive_bomb",
             Self::TooManyFiles { .. } => "archive_too_many_files",
             Self::Truncated { .. } => "archive_truncated",
-            Self::Header { .. } => "archive_header",
+            Self::Header { .. } | Self::OtherStart { .. } => "archive_header",
             Self::Padding { .. } => "archive_padding",
             Self::Content { .. } => "archive_content",
             Self::Manifest(_) => "archive_manifest",

@@ -8,6 +8,9 @@ pub(crate) const BLOCK_BYTES: usize = 512;
 /// Bytes of the end of a stream: two blocks of zeros.
 pub(crate) const END_BYTES: usize = 2 * BLOCK_BYTES;
 
+/// Bytes of the name in a header.
+pub(crate) const NAME_BYTES: usize = 100;
+
 /// A header, or any other block.
 pub(crate) type Block = [u8; BLOCK_BYTES];
 

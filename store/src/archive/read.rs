@@ -12,7 +12,7 @@ use super::bounds::Bounds;
 use super::error::ArchiveError;
 use super::frame::FrameReader;
 use super::header::{
-    BLOCK_BYTES, Block, END_BYTES, first_difference, header, padding, stated_size,
+    BLOCK_BYTES, Block, END_BYTES, NAME_BYTES, first_difference, header, padding, stated_size,
 };
 use super::layout::Layout;
 use super::{ENVELOPE_PATH, MANIFEST_PATH};
@@ -141,7 +141,14 @@ impl<R: Read> Stream<R> {
         self.exactly(path, &mut found)?;
         // A size that is not spelled our way differs from the header that says 0.
         let size = stated_size(&found).unwrap_or(0);
-        compare(path, &found, &header(path, 0, Mode::Regular.bits(), size))?;
+        let wanted = header(path, 0, Mode::Regular.bits(), size);
+        if path == MANIFEST_PATH && first_difference(&found, &wanted) == Some("name") {
+            let name = found.get(..NAME_BYTES).unwrap_or_default();
+            let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+            let found = String::from_utf8_lossy(name).into_owned();
+            return Err(ArchiveError::OtherStart { found, first: MANIFEST_PATH });
+        }
+        compare(path, &found, &wanted)?;
         let length = usize::try_from(size).unwrap_or(usize::MAX);
         if length > most {
             return Err(too_long(length).into());

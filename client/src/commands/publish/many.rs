@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use futures_util::stream::{self, StreamExt as _};
+use skillpkg::meter::Unit;
 use skillpkg::registry::Registry;
 use skillpkg::settings::registry_text;
 use skillpkg::{Error, Kind};
@@ -20,6 +21,7 @@ use super::tell;
 use crate::commands::rehearsal::Outcome;
 use crate::commands::told_to_end::told_to_end;
 use crate::context::Context;
+use crate::working::Working;
 
 /// Most skills that are sent at once.
 const AT_ONCE: usize = 4;
@@ -41,7 +43,13 @@ pub(super) async fn run(
         .collect();
     refuse_twice(&made)?;
     let going = Going::new(context, made.len(), trusted);
-    let became = if dry_run { going.rehearse(&made).await } else { going.send(&made).await };
+    let became = if dry_run {
+        going.rehearse(&made).await
+    } else {
+        let sent = going.send(&made).await;
+        going.working.take();
+        sent
+    };
     let mut table = Table { rows: Vec::with_capacity(made.len()), dry_run, error: None };
     for ((source, ready), became) in made.into_iter().zip(became) {
         table.rows.push(Row::new(source, ready.ok(), became));
@@ -93,12 +101,20 @@ struct Going<'a> {
     stopped: Cell<bool>,
     /// Of which skills something was sent.
     started: RefCell<Vec<bool>>,
+    /// Shows how far it is.
+    working: RefCell<Option<Working>>,
 }
 
 impl<'a> Going<'a> {
     fn new(context: &'a Context, count: usize, trusted: bool) -> Self {
-        let started = RefCell::new(vec![false; count]);
-        Self { context, trusted, gates: RefCell::default(), stopped: Cell::new(false), started }
+        Self {
+            context,
+            trusted,
+            gates: RefCell::default(),
+            stopped: Cell::new(false),
+            started: RefCell::new(vec![false; count]),
+            working: RefCell::default(),
+        }
     }
 
     fn gate(&self, url: &str) -> Rc<Mutex<Gate>> {
@@ -132,6 +148,9 @@ impl<'a> Going<'a> {
                 Ok(ready) => match self.send_one(position, ready).await {
                     Ok(None) => Became::NotSent,
                     Ok(Some((sent, url))) => {
+                        if let Some(working) = self.working.borrow().as_ref() {
+                            working.meter().add(1);
+                        }
                         tell(self.context, source, &sent, &url, &ready.keys());
                         let created = sent.answer.created;
                         let sent = Some((Box::new(sent), url));
@@ -141,6 +160,10 @@ impl<'a> Going<'a> {
                 },
             }
         });
+        let working = Working::on(self.context.output, "Sending");
+        let parts: u64 = made.iter().filter(|(_, ready)| ready.is_ok()).count() as u64;
+        working.meter().start(Unit::Skills, parts);
+        self.working.replace(Some(working));
         let mut sending = pin!(stream::iter(sent).buffered(AT_ONCE));
         let mut became = Vec::with_capacity(made.len());
         let mut ending = Box::pin(told_to_end());
@@ -190,7 +213,12 @@ impl<'a> Going<'a> {
             known.clone()
         } else {
             let registry = registry_of(self.context, name, self.trusted).await;
-            gate.registry.insert(registry).clone()
+            let working = self.working.borrow();
+            let counting = |registry: Registry| match working.as_ref() {
+                Some(working) => registry.metered(working.bytes()),
+                None => registry,
+            };
+            gate.registry.insert(registry.map(counting)).clone()
         }?;
         if let Some(started) = self.started.borrow_mut().get_mut(position) {
             *started = true;
@@ -205,7 +233,10 @@ impl<'a> Going<'a> {
             sent
         };
         if let Err(error) = &sent
-            && matches!(error.code.as_str(), "registry_unreachable" | "registry_timeout")
+            && matches!(
+                error.code.as_str(),
+                "registry_unreachable" | "registry_timeout" | "answer_too_short"
+            )
         {
             // Whoever does not answer is not asked again for each of the others.
             self.gate(&url).lock().await.registry = Some(Err(error.clone()));

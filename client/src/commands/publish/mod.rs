@@ -119,7 +119,7 @@ async fn one(
     let archive = ready.shown(source);
     let (name, version) = (&ready.manifest.name, &ready.manifest.version);
     let working = Working::on(context.output, "Sending");
-    let registry = registry_of(context, name, trusted).await?.metered(working.meter());
+    let registry = registry_of(context, name, trusted).await?.metered(working.bytes());
     let url = registry_text(registry.url());
     interruption::advise(format!(
         "`skillpkg show {name}` tells whether it arrived; publishing it again does no harm"
