@@ -134,19 +134,16 @@ fn tell_now_and_then(
 /// How far it is, in words.
 fn line(what: &str, counts: &Counts, elapsed: Duration) -> String {
     let Counts { items, bytes } = counts;
-    let mut line = format!("{what}, {} s so far", elapsed.as_secs());
-    for counted in [bytes.read(), items.read()] {
-        let Reading { unit, done, total } = counted;
-        if total > 0 {
-            line.push_str(&match unit {
-                Unit::Bytes => {
-                    format!("; {} of {}", HumanBytes(done.min(total)), HumanBytes(total))
-                }
-                Unit::Skills => format!("; {} of {total} skills", done.min(total)),
-            });
+    let mut parts = vec![format!("{what}, {} s so far", elapsed.as_secs())];
+    for Reading { unit, done, total } in [bytes.read(), items.read()] {
+        let done = done.min(total);
+        match unit {
+            _ if total == 0 => {}
+            Unit::Bytes => parts.push(format!("{} of {}", HumanBytes(done), HumanBytes(total))),
+            Unit::Skills => parts.push(format!("{done} of {total} skills")),
         }
     }
-    line
+    parts.join("; ")
 }
 
 /// Draws how far it is; `styled` is how it was drawn before.

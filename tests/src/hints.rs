@@ -17,7 +17,7 @@ pub fn check(program: &Path, arguments: &[&str], told: &str) {
 }
 
 /// The options that hints name alone and that the command does not have.
-fn foreign(program: &Path, arguments: &[&str], told: &str) -> Vec<String> {
+pub fn foreign(program: &Path, arguments: &[&str], told: &str) -> Vec<String> {
     let hints = told.lines().filter(|line| line.trim_start().starts_with("hint: "));
     let mut named: Vec<&str> = Vec::new();
     for quoted in hints.flat_map(|hint| hint.split('`').skip(1).step_by(2)) {
@@ -59,24 +59,4 @@ fn help(program: &Path, words: &[&str]) -> BTreeSet<String> {
     let mut known = OPTIONS.lock().unwrap_or_else(PoisonError::into_inner);
     known.insert(key, options.clone());
     options
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::binary;
-
-    fn foreign(arguments: &[&str], told: &str) -> Vec<String> {
-        super::foreign(&binary("skillpkg"), arguments, told)
-    }
-
-    #[test]
-    fn an_option_of_another_command_is_found_in_a_hint() {
-        let told = "error: no\n  hint: compare it; `--trust-on-first-use` takes it\n";
-        assert_eq!(foreign(&["verify", "x.bundle"], told), ["--trust-on-first-use"]);
-        let install = ["install", "--bundle", "x.bundle"];
-        assert!(foreign(&install, told).is_empty());
-        let whole = "  hint: `skillpkg install --bundle x --trust-on-first-use` takes it\n";
-        assert!(foreign(&["verify", "x.bundle"], whole).is_empty());
-        assert!(foreign(&["sync"], "`--nonsense` stands in no hint\n").is_empty());
-    }
 }

@@ -53,6 +53,15 @@ pub(super) fn wanted(
             )),
         }
     }
+    if wanted.is_empty() && lock.skills().next().is_some() {
+        let message = "every skill that is locked here comes from a file, and none from a registry";
+        return Err(Error::new(Kind::Usage, "nothing_to_bundle", message)
+            .in_file(LOCK_FILE)
+            .with_hint(
+                "copy the project with these files, and run `skillpkg sync --frozen` there: nothing \
+                 is asked for over a network",
+            ));
+    }
     if wanted.is_empty() {
         let message = "nothing is locked here, and no skill is named";
         return Err(Error::new(Kind::Usage, "nothing_to_bundle", message)
@@ -68,6 +77,14 @@ fn named(lock: &LockFile, text: &str) -> Result<Wanted, Error> {
             Error::new(Kind::Usage, "reference_invalid", error.to_string())
         })?;
     let locked = lock.skill(&reference.name).filter(|_| reference.requirement.is_none());
+    if let Some(Source::File(file)) = locked.map(|locked| &locked.source) {
+        let (name, file) = (&reference.name, escape(file));
+        let message = format!("`{name}` comes from `{file}` here, and from no registry");
+        return Err(Error::new(Kind::Usage, "nothing_to_bundle", message).with_hint(format!(
+            "copy the project with that file; `skillpkg bundle {name}@VERSION` takes one of that \
+             name from a registry"
+        )));
+    }
     let locked = locked.filter(|locked| locked.source.registry().is_some());
     Ok(locked.map_or(Wanted::Named(reference), |locked| Wanted::Locked(Box::new(locked.clone()))))
 }

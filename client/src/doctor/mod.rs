@@ -6,6 +6,7 @@
 mod files;
 mod hosts;
 mod needs;
+mod once;
 mod project;
 mod registries;
 mod search_path;
@@ -140,6 +141,7 @@ pub async fn examine(settings: &Settings) -> Vec<Complaint> {
     search_path::examine(settings, &mut complaints);
     complaints.sort();
     complaints.dedup();
+    once::tell_once(&mut complaints);
     complaints
 }
 

@@ -184,7 +184,7 @@ impl Registry {
 
     /// The bytes of an archive of `size` bytes, checked against its digest.
     pub async fn archive(&self, archive: &ContentAddress, size: u64) -> Result<Bytes, Error> {
-        self.archive_from(&self.transport, archive, size).await
+        self.counted_archive(archive, size, &Meter::default().part(0)).await
     }
 
     /// [`Registry::archive`], whose bytes are counted as they come.
@@ -194,20 +194,12 @@ impl Registry {
         size: u64,
         part: &Part,
     ) -> Result<Bytes, Error> {
-        self.archive_from(&self.transport.counting(part), archive, size).await
-    }
-
-    async fn archive_from(
-        &self,
-        transport: &Transport,
-        archive: &ContentAddress,
-        size: u64,
-    ) -> Result<Bytes, Error> {
         if let Some(shelf) = &self.shelf {
             return shelf.archive(archive);
         }
         let url = self.transport.route(&["archives", &archive.to_string()]);
-        let bytes = transport.bytes(Ask::get(url), size.min(MAX_ARCHIVE_BYTES)).await?;
+        let most = size.min(MAX_ARCHIVE_BYTES);
+        let bytes = self.transport.counted_bytes(Ask::get(url), most, part).await?;
         let received = bytes.len() as u64;
         if received < size {
             let url = self.transport.shown();

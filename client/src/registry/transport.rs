@@ -104,8 +104,6 @@ pub(super) struct Transport {
     proxy: Option<String>,
     token: Option<Token>,
     patience: Patience,
-    /// Counts the bytes of what is read.
-    counted: Option<Part>,
 }
 
 impl Transport {
@@ -118,14 +116,13 @@ impl Transport {
         check_token(token.as_deref(), &base)?;
         let client = super::connect::client(&base, connection, patience)?;
         let proxy = connection.proxy.as_ref().map(|proxy| registry_text(proxy).to_owned());
-        let token = token.map(Token);
-        Ok(Self { client: Some(client), base, proxy, token, patience, counted: None })
+        Ok(Self { client: Some(client), base, proxy, token: token.map(Token), patience })
     }
 
     /// One that sends nothing.
     pub(super) fn none(base: Url) -> Self {
         let patience = Patience::default();
-        Self { client: None, base, proxy: None, token: None, patience, counted: None }
+        Self { client: None, base, proxy: None, token: None, patience }
     }
 
     pub(super) fn base(&self) -> &Url {
@@ -139,12 +136,6 @@ impl Transport {
     pub(super) fn with_token(&self, token: String) -> Result<Self, RegistryError> {
         check_token(Some(&token), &self.base)?;
         Ok(Self { token: Some(Token(token)), ..self.clone() })
-    }
-
-    /// The same, which counts what it reads as `part`.
-    pub(super) fn counting(&self, part: &Part) -> Self {
-        part.anew();
-        Self { counted: Some(part.clone()), ..self.clone() }
     }
 
     pub(super) fn has_token(&self) -> bool {
@@ -188,6 +179,18 @@ impl Transport {
     pub(super) async fn bytes(&self, ask: Ask, limit: u64) -> Result<Bytes, RegistryError> {
         let response = self.ask(ask).await?;
         self.body(response, limit).await
+    }
+
+    /// [`Transport::bytes`], counted as they come.
+    pub(super) async fn counted_bytes(
+        &self,
+        ask: Ask,
+        limit: u64,
+        part: &Part,
+    ) -> Result<Bytes, RegistryError> {
+        part.anew();
+        let response = self.ask(ask).await?;
+        self.counted_body(response, limit, |count| part.add(count)).await
     }
 
     /// Asks, and takes no notice of what a success says.
@@ -309,7 +312,16 @@ impl Transport {
     }
 
     /// Reads a body of at most `limit` bytes that comes fast enough.
-    async fn body(&self, mut response: Response, limit: u64) -> Result<Bytes, RegistryError> {
+    async fn body(&self, response: Response, limit: u64) -> Result<Bytes, RegistryError> {
+        self.counted_body(response, limit, |_| {}).await
+    }
+
+    async fn counted_body(
+        &self,
+        mut response: Response,
+        limit: u64,
+        count: impl Fn(u64),
+    ) -> Result<Bytes, RegistryError> {
         let too_long = || RegistryError::TooLong { url: self.shown(), limit };
         let announced = response.content_length();
         if announced.is_some_and(|length| length > limit) {
@@ -329,9 +341,7 @@ impl Transport {
                         return Err(too_long());
                     }
                     in_window += chunk.len() as u64;
-                    if let Some(part) = &self.counted {
-                        part.add(chunk.len() as u64);
-                    }
+                    count(chunk.len() as u64);
                     body.extend_from_slice(&chunk);
                 }
                 Ok(Err(error)) => {

@@ -428,13 +428,7 @@ impl Refusal {
                  `skillpkg log forget {}` takes the log as it is shown next",
                 escape(origin)
             ),
-            Self::Superseded { origin, .. } => format!(
-                "ask the operator of `{registry}`: a registry that has its `log` directory of after \
-                 the rotation back is believed again as it is. Only where that is lost, or the \
-                 rotation was not theirs: `skillpkg log forget {}`, which takes the log as it is \
-                 shown next; compare its fingerprint with what the operator publishes",
-                escape(origin)
-            ),
+            Self::Superseded { origin, .. } => hint_of_superseded(registry, origin),
             Self::Unsigned { .. } | Self::Timeless { .. } => format!(
                 "something between, or a mirror, may have changed it: ask the operator of `{registry}`"
             ),
@@ -547,6 +541,17 @@ impl Refusal {
         }
         Error::new(self.kind(), self.code(), message).with_hint(self.hint())
     }
+}
+
+/// The way out where a registry shows its log as it was before its keys were rotated.
+fn hint_of_superseded(registry: &str, origin: &str) -> String {
+    format!(
+        "ask the operator of `{registry}`: a registry that has its `log` directory of after the \
+         rotation back is believed again as it is. Only where that is lost, or the rotation was not \
+         theirs: `skillpkg log forget {}`, which takes the log as it is shown next; compare its \
+         fingerprint with what the operator publishes",
+        escape(origin)
+    )
 }
 
 impl From<Refusal> for Error {

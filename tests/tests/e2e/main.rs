@@ -40,6 +40,7 @@ mod reported;
 mod runs_nothing;
 mod services;
 mod shared;
+mod slips;
 mod swapped;
 mod takeover;
 mod trust;
