@@ -174,11 +174,13 @@ a file of its own under `references/`, named here so that it is read when it is 
     vec![NewFile { path: "SKILL.md", text }]
 }
 
+/// `name` says the same to the agents that know no hard skills, which show none without it.
 fn hard_skill(name: &SkillName) -> Vec<NewFile> {
     let text = format!(
         "\
 ---
 skill: {name}
+name: {name}
 description: Greets somebody by name. Use when somebody wants to be greeted.
 version: 0.1.0
 includes: hello.sh
