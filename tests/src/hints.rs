@@ -21,7 +21,9 @@ pub fn foreign(program: &Path, arguments: &[&str], told: &str) -> Vec<String> {
     let hints = told.lines().filter(|line| line.trim_start().starts_with("hint: "));
     let mut named: Vec<&str> = Vec::new();
     for quoted in hints.flat_map(|hint| hint.split('`').skip(1).step_by(2)) {
-        named.extend(quoted.split([' ', '=']).next().filter(|word| word.starts_with('-')));
+        named.extend(
+            quoted.split([' ', '=']).next().filter(|word| word.len() > 1 && word.starts_with('-')),
+        );
     }
     if named.is_empty() {
         return Vec::new();

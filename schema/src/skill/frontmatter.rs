@@ -279,15 +279,17 @@ fn warn_of_what_is_not_published(
     if let Some(Err(error)) = name.map(str::parse::<SkillName>) {
         report.at(
             place(&["skill", "name"]),
-            Diagnostic::warning("name_not_published", error.to_string())
-                .with_hint("change it, or publish the skill under another with `--name`"),
+            Diagnostic::warning("name_not_published", error.to_string()).with_hint(
+                "change it, or publish the skill under another: `skillpkg publish --name NAME`",
+            ),
         );
     }
     if let Some(Err(error)) = version.map(Version::parse_lenient) {
         report.at(
             place(&["version", "metadata"]),
-            Diagnostic::warning("version_not_published", error.to_string())
-                .with_hint("change it, or publish the skill as another with `--version`"),
+            Diagnostic::warning("version_not_published", error.to_string()).with_hint(
+                "change it, or publish the skill as another: `skillpkg publish --version VERSION`",
+            ),
         );
     }
 }

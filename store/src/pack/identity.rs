@@ -32,7 +32,9 @@ fn frontmatter_name(text: &str) -> Result<QualifiedName, Diagnostic> {
             (NameError::Grammar { .. }, Some(near)) => {
                 format!("call it `{near}` in the frontmatter, or pack it with `--name {near}`")
             }
-            _ => "name it otherwise in the frontmatter, or with `--name`".to_owned(),
+            _ => {
+                "name it otherwise in the frontmatter, or with `skillpkg publish --name`".to_owned()
+            }
         };
         Diagnostic::error("name_refused", error.to_string()).with_hint(hint)
     })
@@ -41,7 +43,7 @@ fn frontmatter_name(text: &str) -> Result<QualifiedName, Diagnostic> {
 /// What is told of a skill whose frontmatter gives no version: an error where it is packed.
 pub fn version_missing(dialect: Dialect) -> Diagnostic {
     Diagnostic::error("version_missing", "the frontmatter gives no version").with_hint(format!(
-        "write {}, or pack and publish it with `--version 1.0.0`",
+        "write {}, or give one: `skillpkg publish --version 1.0.0`",
         where_to_write(dialect)
     ))
 }
@@ -56,8 +58,10 @@ fn where_to_write(dialect: Dialect) -> &'static str {
 fn frontmatter_version(file: &SkillFile) -> Result<Version, Diagnostic> {
     let text = file.version.as_deref().ok_or_else(|| version_missing(file.dialect))?;
     Version::parse_lenient(text).map_err(|error| {
-        let hint =
-            format!("write {}, or pack it with `--version 1.0.0`", where_to_write(file.dialect));
+        let hint = format!(
+            "write {}, or give one: `skillpkg pack --version 1.0.0`",
+            where_to_write(file.dialect)
+        );
         Diagnostic::error("version_refused", error.to_string()).with_hint(hint)
     })
 }

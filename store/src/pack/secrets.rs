@@ -17,7 +17,7 @@ pub(super) fn diagnostic(secret: &Secret, path: &SkillPath, allowed: bool) -> Di
         let message = format!("`{path}` holds what looks like {what}");
         Diagnostic::error("secret_found", message).with_hint(
             "take it out, or leave the file out with `.skillignore`; \
-             `--allow-secrets` packs it as it is",
+             `skillpkg publish --allow-secrets` packs it as it is",
         )
     };
     let one = one.in_file(path.as_str());
