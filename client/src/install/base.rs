@@ -114,7 +114,7 @@ impl Base<'_> {
         let (part, path) = (escape(&part.to_string_lossy()), escape(&path.to_string_lossy()));
         let message = format!("`{part}` is {found}, so skills cannot be placed in `{path}`");
         Some(Error::new(Kind::Refused, "destination_occupied", message).with_hint(
-            "move it away, or place the skill for an agent with another directory (`--agent`)",
+            "move it away, or place the skill for an agent with another directory (`install --agent AGENT`)",
         ))
     }
 
@@ -209,7 +209,7 @@ fn outside(link: &Path, leads: &Path) -> Error {
     let message = format!("`{link}` is a link that leads out of the project, to `{leads}`");
     Error::new(Kind::Refused, "destination_outside", message).with_hint(
         "a project does not decide where outside of it skills are written: place them for another \
-         agent (`--agent`), or put a directory in the link's place",
+         agent (`install --agent AGENT`), or put a directory in the link's place",
     )
 }
 
