@@ -8,6 +8,7 @@ use skillpkg_schema::QualifiedName;
 
 use crate::accounts::scopes::Role;
 use crate::auth::Caller;
+use crate::faces::Face;
 use crate::grant::Grant;
 
 /// What a route needs of whoever calls it.
@@ -145,11 +146,13 @@ pub const TABLE: &[Row] = &[
     ),
     row(Method::GET, "/t/{token}/s/{scope}/{name}/{version}/skill.tar.gz", Need::ReadByPath),
     // Faces: APM.
+    row(Method::GET, "/apm/v1/search", Need::Read),
     row(Method::GET, "/apm/v1/packages/{scope}/{name}/versions", Need::Read),
     row(Method::GET, "/apm/v1/packages/{scope}/{name}/versions/{version}/download", Need::Read),
     row(Method::PUT, "/apm/v1/packages/{scope}/{name}/versions/{version}", Need::Publish),
     // Faces: ClawHub. Whose a skill is stands in the query there.
     row(Method::GET, "/.well-known/clawhub.json", Need::Nothing),
+    row(Method::POST, "/clawhub/api/cli/telemetry/install", Need::Nothing),
     row(Method::GET, "/clawhub/api/v1/whoami", Need::Token),
     row(Method::GET, "/clawhub/api/v1/search", Need::Read),
     row(Method::GET, "/clawhub/api/v1/resolve", Need::Read),
@@ -161,6 +164,10 @@ pub const TABLE: &[Row] = &[
     row(Method::GET, "/clawhub/api/v1/skills/{name}/file", Need::Read),
     row(Method::GET, "/clawhub/api/v1/skills/{name}/versions", Need::Read),
     row(Method::GET, "/clawhub/api/v1/skills/{name}/versions/{version}", Need::Read),
+    row(Method::DELETE, "/clawhub/api/v1/skills/{name}", Need::Yank),
+    row(Method::POST, "/clawhub/api/v1/skills/{name}/undelete", Need::Yank),
+    row(Method::DELETE, "/clawhub/api/v1/skills/{name}/versions/{version}", Need::Yank),
+    row(Method::POST, "/clawhub/api/v1/skills/{name}/versions/{version}/restore", Need::Yank),
     row(Method::POST, "/clawhub/api/v1/skills/-/upload-url", Need::PublishSome),
     row(Method::POST, "/clawhub/api/v1/uploads/{ticket}", Need::PublishSome),
     row(Method::POST, "/clawhub/api/v1/skills", Need::Publish),
@@ -195,6 +202,12 @@ impl Row {
             "/v1/blobs/{address}",
         ];
         self.need == Need::Read && paths.contains(&self.path)
+    }
+
+    /// Whether a token may come as the password of its account as well (HTTP Basic), since a client of
+    /// the route sends one so.
+    pub fn takes_passwords(&self) -> bool {
+        Face::of_path(self.path) == Some(Face::Apm)
     }
 
     /// Whether a request for it changes something.

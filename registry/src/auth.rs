@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::http::{HeaderMap, header};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as BASE64;
 use quick_cache::sync::Cache;
 use skillpkg_schema::{QualifiedName, Scope};
 
@@ -138,8 +140,9 @@ impl Authenticator {
     /// Who sent these headers. No token is anonymous; a token that is not valid is refused, even
     /// where none is needed, so that nobody believes to be somebody in vain.
     ///
-    /// Cookies, query parameters and other schemes are no credentials.
-    pub async fn caller(&self, headers: &HeaderMap) -> Answer<Caller> {
+    /// Cookies, query parameters and other schemes are no credentials. With `passwords` the token may
+    /// come as the password of the account that it is of.
+    pub async fn caller(&self, headers: &HeaderMap, passwords: bool) -> Answer<Caller> {
         let mut sent = headers.get_all(header::AUTHORIZATION).iter();
         let value = match (sent.next(), sent.next()) {
             (None, _) => return Ok(Caller::Anonymous),
@@ -148,13 +151,25 @@ impl Authenticator {
                 return Err(Refusal::unauthorized("more than one token was sent"));
             }
         };
-        let secret = value
-            .to_str()
-            .ok()
-            .and_then(|text| text.split_once(' '))
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .map(|(_, secret)| secret.trim());
-        self.bearer(secret.ok_or_else(|| Refusal::unauthorized(OTHER_SCHEME))?).await
+        let other = || Refusal::unauthorized(OTHER_SCHEME);
+        let sent = value.to_str().ok().and_then(|text| text.split_once(' ')).ok_or_else(other)?;
+        match sent {
+            (scheme, secret) if scheme.eq_ignore_ascii_case("bearer") => {
+                self.bearer(secret.trim()).await
+            }
+            (scheme, encoded) if passwords && scheme.eq_ignore_ascii_case("basic") => {
+                let (account, secret) = password(encoded.trim()).ok_or_else(other)?;
+                let caller = self.bearer(&secret).await?;
+                // Of another account: whoever sends it is mistaken about who that is.
+                let is_of = |credential: &Credential| credential.account == account;
+                if caller.credential().is_some_and(is_of) {
+                    Ok(caller)
+                } else {
+                    Err(Refusal::unauthorized(BAD_TOKEN))
+                }
+            }
+            _ => Err(other()),
+        }
     }
 
     /// Who has this token; refused where it is not valid.
@@ -223,6 +238,16 @@ impl Authenticator {
             }
         });
     }
+}
+
+/// The name and the password that are sent as one (RFC 7617).
+fn password(encoded: &str) -> Option<(String, String)> {
+    if encoded.len() > 512 {
+        return None;
+    }
+    let text = String::from_utf8(BASE64.decode(encoded).ok()?).ok()?;
+    let (account, secret) = text.split_once(':')?;
+    Some((account.to_owned(), secret.to_owned()))
 }
 
 async fn note_use(database: &Database, token: &str, hour: &str) -> Result<(), sqlx::Error> {

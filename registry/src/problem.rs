@@ -76,6 +76,8 @@ codes! {
     PublisherRefused = "publisher_refused", FORBIDDEN, "Not a trusted publisher";
     /// Nothing is there, or nothing that the caller may read.
     NotFound = "not_found", NOT_FOUND, "Not found";
+    /// What a face's protocol has, and this registry does not.
+    NotOffered = "not_offered", NOT_FOUND, "Not offered here";
     /// The path takes other methods.
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED, "Method not allowed";
     /// Too slow.

@@ -85,7 +85,8 @@ pub(super) struct Serve {
     #[arg(long)]
     no_face_publish: bool,
     /// The URL that this registry is reached at, for absolute URLs in answers; without, the host that
-    /// each request names. Where it is `https`, the cookies of pages are sent over that alone
+    /// each request names. Where it is `https`, the cookies of pages are sent over that alone. Where it
+    /// has a path, pages lead beneath that; the proxy before the registry takes it away
     #[arg(long, value_name = "URL", value_parser = public_url)]
     public_url: Option<Url>,
     /// An issuer of identities (OIDC) whose jobs may publish what owners trust them with, such
@@ -235,12 +236,21 @@ fn network(text: &str) -> Result<IpNet, String> {
 fn public_url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).ok().filter(|url| {
         let is_plain = url.query().is_none() && url.fragment().is_none();
+        // It is written into pages and cookies as it is.
+        let is_written = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/%".contains(&byte);
+        let path = url.path();
         matches!(url.scheme(), "http" | "https")
             && url.username().is_empty()
             && url.password().is_none()
             && is_plain
+            && path.bytes().all(is_written)
+            && !path.contains("//")
     });
-    url.ok_or_else(|| "expected a URL such as `https://skills.example`".to_owned())
+    url.ok_or_else(|| {
+        "expected a URL such as `https://skills.example` or `https://example.org/skills`, whose path \
+         is of letters, digits and `-._~/`"
+            .to_owned()
+    })
 }
 
 /// Reads where to listen.

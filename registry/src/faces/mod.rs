@@ -55,7 +55,10 @@ impl Face {
         match (parts.next()?, parts.next()) {
             ("s" | "t", Some(_)) | (".well-known", Some("agent-skills")) => Some(Self::AgentSkills),
             ("apm", Some(_)) => Some(Self::Apm),
-            ("clawhub", Some(_)) | (".well-known", Some("clawhub.json")) => Some(Self::ClawHub),
+            // Its client asks for a login at the root of the host, whatever it was told.
+            ("clawhub", Some(_)) | (".well-known", Some("clawhub.json")) | ("api", Some("cli")) => {
+                Some(Self::ClawHub)
+            }
             _ => None,
         }
     }
@@ -120,6 +123,8 @@ mod tests {
             ("/apm/v1/packages/acme/pdf/versions", Some(Face::Apm)),
             ("/clawhub/api/v1/search", Some(Face::ClawHub)),
             ("/.well-known/clawhub.json", Some(Face::ClawHub)),
+            ("/api/cli/device/code", Some(Face::ClawHub)),
+            ("/api", None),
             ("/v1/skills/acme/pdf", None),
             ("/skills/acme/pdf", None),
             ("/scopes/s", None),

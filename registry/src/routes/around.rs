@@ -80,7 +80,7 @@ async fn admit(
         (Need::Nothing, _) => Ok(Caller::Anonymous),
         (Need::ReadByPath, _) => registry.authenticator.bearer(token_of(path)).await,
         (_, Surface::Page) => web::caller(registry, headers).await,
-        (_, Surface::Api) => registry.authenticator.caller(headers).await,
+        (_, Surface::Api) => registry.authenticator.caller(headers, row.takes_passwords()).await,
     };
     let caller = match caller {
         Err(refusal) if refusal.code() == Code::Unavailable && row.reads_memory() => {
@@ -173,7 +173,7 @@ pub(super) async fn dress(
     if face == Some(Face::ClawHub) {
         response = faces::plain(response);
     } else if row.map_or(browses && face.is_none(), |row| row.surface == Surface::Page) {
-        response = web::refused(response, &id);
+        response = web::refused(&registry, response, &id);
     }
     let status = response.status();
     let note = || (noted(uri.path()), status.as_u16(), start.elapsed());

@@ -33,7 +33,8 @@ mod yank;
 use std::time::Duration;
 
 use axum::Router;
-use axum::http::StatusCode;
+use axum::extract::State;
+use axum::http::{StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
 use skillpkg_schema::limits::MAX_ARCHIVE_BYTES;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -102,12 +103,17 @@ pub fn router(registry: &Registry) -> (Router, OpenApi) {
     let router = router
         .merge(pages)
         .route_layer(from_fn_with_state(registry.clone(), around::authorise))
-        .fallback(async || Refusal::not_found())
+        .fallback(unrouted)
         .layer(axum::Extension(openapi::prepared(&document)))
         .layer(CatchPanicLayer::custom(around::panicked))
         .layer(from_fn_with_state(registry.clone(), around::dress))
         .with_state(registry.clone());
     (router, document)
+}
+
+/// What is answered where no route is.
+async fn unrouted(State(registry): State<Registry>, uri: Uri) -> Refusal {
+    faces::unrouted(&registry.options.faces, uri.path())
 }
 
 /// What the registry counts of itself, for anybody who can reach it: for an address that only those

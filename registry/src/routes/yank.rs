@@ -75,7 +75,8 @@ async fn set(
         let actor = caller.account()?.account_id;
         let mut write = registry.data.database.write().await?;
         let skill = skills::find_for(&mut write, &caller, Need::Yank, &name).await?;
-        versions::set_yank(&mut write, actor, &name, skill, &version, reason.as_deref()).await?;
+        let versions = [version];
+        versions::set_yanks(&mut write, actor, &name, skill, &versions, reason.as_deref()).await?;
         registry.log.commit(write).await?;
         Ok(StatusCode::NO_CONTENT)
     })

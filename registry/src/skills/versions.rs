@@ -34,31 +34,53 @@ pub fn check_reason(reason: &str) -> Answer<()> {
     Ok(())
 }
 
-/// Yanks a version for this reason, or takes its yank back; doing it again changes the reason.
-pub async fn set_yank(
+/// Yanks versions for this reason, or takes their yanks back; doing it again changes the reason.
+pub async fn set_yanks(
     write: &mut Write,
     actor: i64,
     name: &QualifiedName,
     skill: Skill,
-    version: &Version,
+    versions: &[Version],
     reason: Option<&str>,
 ) -> Answer<()> {
-    let changed =
-        sqlx::query("UPDATE versions SET yank_reason = $1 WHERE skill_id = $2 AND version = $3")
-            .bind(reason)
-            .bind(skill.id)
-            .bind(version.to_string())
-            .execute(&mut **write)
-            .await?;
-    if changed.rows_affected() == 0 {
-        return Err(Refusal::not_found());
+    for version in versions {
+        let changed = sqlx::query(
+            "UPDATE versions SET yank_reason = $1 WHERE skill_id = $2 AND version = $3",
+        )
+        .bind(reason)
+        .bind(skill.id)
+        .bind(version.to_string())
+        .execute(&mut **write)
+        .await?;
+        if changed.rows_affected() == 0 {
+            return Err(Refusal::not_found());
+        }
+        let change = match reason {
+            Some(reason) => Change::Yanked { name, version, reason },
+            None => Change::Unyanked { name, version },
+        };
+        events::record(write, Some(actor), change).await?;
     }
-    let change = match reason {
-        Some(reason) => Change::Yanked { name, version, reason },
-        None => Change::Unyanked { name, version },
-    };
-    events::record(write, Some(actor), change).await?;
     refresh_current(write, name, skill).await
+}
+
+/// The versions that are not yanked; or those whose yank's reason starts with `reason`.
+pub async fn yanked(
+    write: &mut Write,
+    skill: Skill,
+    reason: Option<&str>,
+) -> Answer<Vec<String>> {
+    let rows: Vec<(String, Option<String>)> =
+        sqlx::query_as("SELECT version, yank_reason FROM versions WHERE skill_id = $1")
+            .bind(skill.id)
+            .fetch_all(&mut **write)
+            .await?;
+    let is_wanted = |found: Option<&str>| match reason {
+        None => found.is_none(),
+        Some(reason) => found.is_some_and(|found| found.starts_with(reason)),
+    };
+    let wanted = rows.into_iter().filter(|(_, found)| is_wanted(found.as_deref()));
+    Ok(wanted.map(|(version, _)| version).collect())
 }
 
 /// Finds the current version anew, and what search finds the skill by.

@@ -6,6 +6,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use skillpkg_schema::Sha256Digest;
 
+use super::root::Root;
 use crate::documents::etag;
 use crate::problem::Answer;
 use crate::routes::content::none_match;
@@ -30,7 +31,8 @@ pub(super) struct Page {
 
 impl Page {
     /// A page of this HTML.
-    pub(super) fn new(html: String) -> Answer<Self> {
+    pub(super) fn new(root: &Root, html: String) -> Answer<Self> {
+        let html = root.page(html);
         let digest = Sha256Digest::of(html.as_bytes()).to_string();
         let etag = etag(digest.get(..32).unwrap_or(&digest))?;
         Ok(Self { html: html.into(), etag })
@@ -52,14 +54,14 @@ impl Page {
 }
 
 /// The answer to somebody alone: no cache keeps it.
-pub(super) fn for_one(status: StatusCode, html: String) -> Response {
-    page(status, Body::from(html))
+pub(super) fn for_one(root: &Root, status: StatusCode, html: String) -> Response {
+    page(status, Body::from(root.page(html)))
 }
 
 /// Sends the browser to another page of this registry.
-pub(super) fn see(path: &str) -> Response {
+pub(super) fn see(root: &Root, path: &str) -> Response {
     let mut response = page(StatusCode::SEE_OTHER, Body::empty());
-    if let Ok(path) = HeaderValue::try_from(path) {
+    if let Ok(path) = HeaderValue::try_from(root.path(path)) {
         response.headers_mut().insert(header::LOCATION, path);
     }
     response

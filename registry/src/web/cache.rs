@@ -6,6 +6,7 @@ use skillpkg_schema::Sha256Digest;
 use tokio::sync::Semaphore;
 
 use super::answer::Page;
+use super::root::Root;
 use crate::problem::{Answer, Refusal};
 
 /// Most bytes of pages in memory.
@@ -40,13 +41,15 @@ impl Weighter<Key, Page> for ByLength {
 pub(super) struct Pages {
     ready: Cache<Key, Page, ByLength>,
     turns: Semaphore,
+    /// Where they are beneath their host.
+    root: Root,
 }
 
 impl Pages {
     /// None yet.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(root: Root) -> Self {
         let ready = Cache::with_weighter(CACHE_ITEMS, CACHE_BYTES, ByLength);
-        Self { ready, turns: Semaphore::new(RENDERED_AT_ONCE) }
+        Self { ready, turns: Semaphore::new(RENDERED_AT_ONCE), root }
     }
 
     /// The page of a key, rendered where it is not ready; those who ask meanwhile wait for it.
@@ -55,7 +58,7 @@ impl Pages {
         key: &Key,
         render: impl Future<Output = Answer<String>>,
     ) -> Answer<Page> {
-        self.ready.get_or_insert_async(key, async { Page::new(self.render(render).await?) }).await
+        self.ready.get_or_insert_async(key, async { Page::new(&self.root, self.render(render).await?) }).await
     }
 
     /// Renders in turn.
@@ -84,7 +87,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_page_is_rendered_once_for_all_who_ask_at_once_and_anew_for_another_document() {
-        let (pages, rendered) = (Pages::new(), AtomicUsize::new(0));
+        let (pages, rendered) = (Pages::new(Root::default()), AtomicUsize::new(0));
         let ask = async |document: u8| {
             let render = async {
                 rendered.fetch_add(1, Ordering::SeqCst);
@@ -102,7 +105,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_failed_is_not_kept_and_pages_take_no_more_than_their_bound() {
-        let pages = Pages::new();
+        let pages = Pages::new(Root::default());
         let failed = pages.get(&key("/", 1), async { Err(Refusal::not_found()) }).await;
         assert!(failed.is_err());
         assert!(pages.get(&key("/", 1), async { Ok(String::new()) }).await.is_ok());

@@ -10,6 +10,7 @@ use super::answer::{IsPage, for_one};
 use super::frame::{Frame, render};
 use super::text::Text;
 use crate::problem::{Answer, Told};
+use crate::state::Registry;
 
 #[derive(Template)]
 #[template(path = "error.html")]
@@ -35,7 +36,7 @@ pub(crate) fn browses(method: &Method, path: &str, headers: &HeaderMap) -> bool 
 }
 
 /// A page in the place of a refusal; what is none stays as it is.
-pub(crate) fn refused(mut response: Response, id: &str) -> Response {
+pub(crate) fn refused(registry: &Registry, mut response: Response, id: &str) -> Response {
     if response.extensions().get::<IsPage>().is_some() {
         return response;
     }
@@ -55,7 +56,7 @@ pub(crate) fn refused(mut response: Response, id: &str) -> Response {
     };
     // The templates are compiled in; where one fails all the same, its words are said without it.
     let html = refused.render().unwrap_or_else(|_| heading.to_string());
-    let mut page = for_one(status, html);
+    let mut page = for_one(&registry.web.root, status, html);
     for name in [header::RETRY_AFTER, header::ALLOW] {
         if let Some(value) = response.headers().get(&name) {
             page.headers_mut().insert(name, value.clone());
@@ -69,7 +70,7 @@ pub(crate) fn refused(mut response: Response, id: &str) -> Response {
 }
 
 /// The page in the place of what a form would have done.
-pub(super) fn form(told: &'static str) -> Answer<Response> {
+pub(super) fn form(registry: &Registry, told: &'static str) -> Answer<Response> {
     let heading = "The form is refused";
     let refused = Refused {
         frame: Frame::new(heading.into(), None).unlisted(),
@@ -80,7 +81,7 @@ pub(super) fn form(told: &'static str) -> Answer<Response> {
         id: None,
         may_sign_in: true,
     };
-    Ok(for_one(StatusCode::FORBIDDEN, render(&refused)?))
+    Ok(for_one(&registry.web.root, StatusCode::FORBIDDEN, render(&refused)?))
 }
 
 /// The heading, and what is said beneath it.

@@ -123,9 +123,9 @@ pub(super) async fn home(
         None => first_page(&registry, &visitor).await?,
     };
     if visitor.is_anybody() {
-        return Ok(Page::new(html)?.for_anybody(&asked));
+        return Ok(Page::new(&registry.web.root, html)?.for_anybody(&asked));
     }
-    Ok(for_one(axum::http::StatusCode::OK, html))
+    Ok(for_one(&registry.web.root, axum::http::StatusCode::OK, html))
 }
 
 async fn results(registry: &Registry, visitor: &Visitor, text: &str, from: u32) -> Answer<String> {

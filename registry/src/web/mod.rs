@@ -25,6 +25,7 @@ mod log;
 mod people;
 mod place;
 mod prose;
+mod root;
 mod scopes;
 mod session;
 mod sign_in;
@@ -41,6 +42,7 @@ pub(crate) use answer::{IsPage, protect};
 pub(crate) use errors::{browses, refused};
 
 use self::cache::Pages;
+use self::root::Root;
 use self::session::Sessions;
 use crate::auth::Caller;
 use crate::problem::Answer;
@@ -56,6 +58,8 @@ pub struct Web {
     sessions: Sessions,
     /// Pages that are ready.
     pages: Pages,
+    /// Where they are beneath their host.
+    root: Root,
 }
 
 impl Web {
@@ -63,7 +67,9 @@ impl Web {
     /// where that was said.
     pub(crate) fn new(public_url: Option<&Url>) -> Self {
         let encrypted = public_url.is_some_and(|url| url.scheme() == "https");
-        Self { sessions: Sessions::new(encrypted), pages: Pages::new() }
+        let root = Root::of(public_url);
+        let sessions = Sessions::new(encrypted, root.clone());
+        Self { sessions, pages: Pages::new(root.clone()), root }
     }
 }
 

@@ -59,9 +59,9 @@ pub(super) async fn person(
     let account: SkillName = text.parse().map_err(|_| Refusal::not_found())?;
     let html = page(&registry, &visitor, account.as_str()).await?;
     if visitor.is_anybody() {
-        return Ok(Page::new(html)?.for_anybody(&asked));
+        return Ok(Page::new(&registry.web.root, html)?.for_anybody(&asked));
     }
-    Ok(for_one(axum::http::StatusCode::OK, html))
+    Ok(for_one(&registry.web.root, axum::http::StatusCode::OK, html))
 }
 
 type KeyRow = (String, String, Truth, Option<String>, Option<String>, Option<i64>);

@@ -48,9 +48,9 @@ pub(super) async fn scope(
     let scope: Scope = text.parse().map_err(|_| Refusal::not_found())?;
     let html = page(&registry, &visitor, &scope, from).await?;
     if visitor.is_anybody() {
-        return Ok(Page::new(html)?.for_anybody(&asked));
+        return Ok(Page::new(&registry.web.root, html)?.for_anybody(&asked));
     }
-    Ok(for_one(axum::http::StatusCode::OK, html))
+    Ok(for_one(&registry.web.root, axum::http::StatusCode::OK, html))
 }
 
 async fn page(

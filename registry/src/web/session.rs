@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use axum::http::{HeaderMap, HeaderValue, header};
 use skillpkg_schema::Sha256Digest;
 
+use super::root::Root;
 use crate::problem::{Answer, Refusal};
 use crate::random;
 
@@ -54,6 +55,8 @@ impl Session {
 pub(super) struct Sessions {
     /// Whether browsers come by HTTPS alone.
     encrypted: bool,
+    /// Where they are sent to.
+    root: Root,
     /// By the hash of the cookie.
     live: Mutex<HashMap<Sha256Digest, Session>>,
     /// What the tokens of forms are made with.
@@ -62,22 +65,25 @@ pub(super) struct Sessions {
 
 impl Sessions {
     /// None yet.
-    pub(super) fn new(encrypted: bool) -> Self {
-        Self { encrypted, live: Mutex::default(), key: OnceLock::new() }
+    pub(super) fn new(encrypted: bool, root: Root) -> Self {
+        Self { encrypted, root, live: Mutex::default(), key: OnceLock::new() }
     }
 
     fn live(&self) -> std::sync::MutexGuard<'_, HashMap<Sha256Digest, Session>> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The name of a cookie. Where all is encrypted a prefix keeps other hosts, and whatever is not
-    /// encrypted, from setting it.
+    /// The name of a cookie. Where all is encrypted a prefix keeps whatever is not encrypted from
+    /// setting it, and other hosts as well where the registry has a host of its own: browsers take
+    /// that one with the path `/` alone.
     fn name(&self, cookie: Cookie) -> &'static str {
-        match (self.encrypted, cookie) {
-            (true, Cookie::Session) => "__Host-skillpkg-session",
-            (true, Cookie::Visit) => "__Host-skillpkg-visit",
-            (false, Cookie::Session) => "skillpkg-session",
-            (false, Cookie::Visit) => "skillpkg-visit",
+        match (self.encrypted, self.root.is_host(), cookie) {
+            (true, true, Cookie::Session) => "__Host-skillpkg-session",
+            (true, true, Cookie::Visit) => "__Host-skillpkg-visit",
+            (true, false, Cookie::Session) => "__Secure-skillpkg-session",
+            (true, false, Cookie::Visit) => "__Secure-skillpkg-visit",
+            (false, _, Cookie::Session) => "skillpkg-session",
+            (false, _, Cookie::Visit) => "skillpkg-visit",
         }
     }
 
@@ -97,7 +103,9 @@ impl Sessions {
         let secure = if self.encrypted { "; Secure" } else { "" };
         let ended = if value.is_none() { "; Max-Age=0" } else { "" };
         let (name, value) = (self.name(cookie), value.unwrap_or_default());
-        let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{ended}");
+        let path = self.root.of_cookies();
+        let text =
+            format!("{name}={value}; Path={path}; HttpOnly; SameSite=Strict{secure}{ended}");
         HeaderValue::try_from(text).map_err(|error| Refusal::internal(&error))
     }
 
@@ -180,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_session_is_found_by_its_cookie_alone_and_ends() {
-        let sessions = Sessions::new(false);
+        let sessions = Sessions::new(false, Root::default());
         let value = sessions.begin("hash".to_owned(), 1).unwrap();
         let cookie = format!("a=b; skillpkg-session={value} ;c=d");
         assert_eq!(sessions.token(&headers(&cookie)).as_deref(), Some("hash"));
@@ -199,18 +207,24 @@ mod tests {
 
     #[test]
     fn a_cookie_is_for_this_registry_and_for_no_script() {
-        let plain = Sessions::new(false).set(Cookie::Session, Some("v")).unwrap();
+        let plain = Sessions::new(false, Root::default()).set(Cookie::Session, Some("v")).unwrap();
         assert_eq!(plain, "skillpkg-session=v; Path=/; HttpOnly; SameSite=Strict");
-        let secure = Sessions::new(true).set(Cookie::Visit, None).unwrap();
+        let secure = Sessions::new(true, Root::default()).set(Cookie::Visit, None).unwrap();
         assert_eq!(
             secure,
             "__Host-skillpkg-visit=; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=0"
+        );
+        let beneath = Root::of(Some(&"https://a.example/some".parse().unwrap()));
+        let secure = Sessions::new(true, beneath).set(Cookie::Visit, Some("v")).unwrap();
+        assert_eq!(
+            secure,
+            "__Secure-skillpkg-visit=v; Path=/some; HttpOnly; SameSite=Strict; Secure"
         );
     }
 
     #[test]
     fn an_account_has_so_many_sessions_and_no_more() {
-        let sessions = Sessions::new(false);
+        let sessions = Sessions::new(false, Root::default());
         let first = sessions.begin("first".to_owned(), 1).unwrap();
         let other = sessions.begin("other".to_owned(), 2).unwrap();
         for _ in 0..MOST_OF_ACCOUNT {
@@ -223,7 +237,7 @@ mod tests {
 
     #[test]
     fn the_token_of_a_form_is_of_one_cookie_and_one_process() {
-        let (one, other) = (Sessions::new(false), Sessions::new(false));
+        let (one, other) = (Sessions::new(false, Root::default()), Sessions::new(false, Root::default()));
         let token = one.form_token("a").unwrap();
         assert_eq!(token, one.form_token("a").unwrap());
         assert_ne!(token, one.form_token("b").unwrap());

@@ -62,7 +62,7 @@ fn answer(
     let form_token = sessions.form_token(&value)?;
     let frame = Frame::new("Sign in".into(), None).unlisted();
     let status = if refused.is_some() { StatusCode::FORBIDDEN } else { StatusCode::OK };
-    let mut response = for_one(status, render(&SignIn { frame, form_token, to, refused })?);
+    let mut response = for_one(&registry.web.root, status, render(&SignIn { frame, form_token, to, refused })?);
     if known.is_none() {
         let cookie = sessions.set(Cookie::Visit, Some(&value))?;
         response.headers_mut().append(header::SET_COOKIE, cookie);
@@ -81,7 +81,7 @@ pub(super) async fn sign_in(
 ) -> Answer<Response> {
     let form = match Form::read(&registry, &headers, &body, Cookie::Visit)? {
         Ok(form) => form,
-        Err(told) => return errors::form(told),
+        Err(told) => return errors::form(&registry, told),
     };
     let (to, secret) = (within(form.field("to")), form.field("token").trim());
     let is_one = secret.starts_with(tokens::PREFIX) && secret.len() <= LONGEST_TOKEN;
@@ -98,7 +98,7 @@ pub(super) async fn sign_in(
     let sessions = &registry.web.sessions;
     sessions.end(&headers);
     let value = sessions.begin(hash, credential.account_id)?;
-    let mut response = see(to);
+    let mut response = see(&registry.web.root, to);
     let set = response.headers_mut();
     set.append(header::SET_COOKIE, sessions.set(Cookie::Session, Some(&value))?);
     set.append(header::SET_COOKIE, sessions.set(Cookie::Visit, None)?);
@@ -112,11 +112,11 @@ pub(super) async fn sign_out(
     body: Bytes,
 ) -> Answer<Response> {
     if let Err(told) = Form::read(&registry, &headers, &body, Cookie::Session)? {
-        return errors::form(told);
+        return errors::form(&registry, told);
     }
     let sessions = &registry.web.sessions;
     sessions.end(&headers);
-    let mut response = see("/");
+    let mut response = see(&registry.web.root, "/");
     let ended = sessions.set(Cookie::Session, None)?;
     response.headers_mut().append(header::SET_COOKIE, ended);
     Ok(response)

@@ -25,7 +25,7 @@ async fn every_route_decides_as_the_table_says() {
     let mut asked = HashSet::new();
     for row in rows() {
         for (target, packed) in &stage.targets {
-            let Some(expected) = expected(row.need, *target, &names) else {
+            let Some(expected) = expected(row, *target, &names) else {
                 let about_a_skill = !matches!(
                     row.need,
                     Need::Nothing | Need::Token | Need::Admin | Need::PublishSome

@@ -32,6 +32,7 @@ mod locked;
 mod outside;
 mod pages;
 mod policy;
+mod prefixed;
 mod projects;
 mod publishing;
 mod refused;

@@ -8,9 +8,18 @@ use crate::problem::{Answer, Refusal};
 use crate::search;
 use crate::state::Registry;
 
-/// What of a skill is readable to the account `$1`, and has a version to be picked.
-const READABLE: &str = "k.current_version IS NOT NULL AND (s.private = FALSE OR EXISTS
+/// What of a skill is readable to the account `$1`.
+const READABLE: &str = "(s.private = FALSE OR EXISTS
     (SELECT 1 FROM scope_members m WHERE m.scope_id = s.id AND m.account_id = $1))";
+
+/// Which skills of a name are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// Those of which a version may be picked.
+    Picked,
+    /// All, those as well of which every version is yanked.
+    All,
+}
 
 /// The order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +52,7 @@ pub(super) async fn in_scope(
     let scope = scope.map_or("_", Scope::as_str);
     let query = format!(
         "SELECT s.name, k.name FROM skills k JOIN scopes s ON s.id = k.scope_id
-         WHERE {READABLE} AND s.name = $2 ORDER BY k.name LIMIT $3"
+         WHERE {READABLE} AND k.current_version IS NOT NULL AND s.name = $2 ORDER BY k.name LIMIT $3"
     );
     let rows: Vec<Row> = sqlx::query_as(AssertSqlSafe(query))
         .bind(caller.reader())
@@ -66,11 +75,16 @@ pub(super) async fn called(
     registry: &Registry,
     caller: &Caller,
     name: &str,
+    which: Which,
     limit: u32,
 ) -> Answer<Vec<QualifiedName>> {
+    let picked = match which {
+        Which::Picked => "AND k.current_version IS NOT NULL",
+        Which::All => "",
+    };
     let query = format!(
         "SELECT s.name, k.name FROM skills k JOIN scopes s ON s.id = k.scope_id
-         WHERE {READABLE} AND k.name = $2 ORDER BY s.name LIMIT $3"
+         WHERE {READABLE} {picked} AND k.name = $2 ORDER BY s.name LIMIT $3"
     );
     let rows: Vec<Row> = sqlx::query_as(AssertSqlSafe(query))
         .bind(caller.reader())
@@ -110,7 +124,7 @@ pub(super) async fn page(
         "SELECT s.name, k.name FROM skills k JOIN scopes s ON s.id = k.scope_id
          JOIN versions v ON v.skill_id = k.id AND v.version = k.current_version
          LEFT JOIN downloads d ON d.skill_id = k.id
-         WHERE {READABLE} AND k.name >= $2 AND k.name < $3
+         WHERE {READABLE} AND k.current_version IS NOT NULL AND k.name >= $2 AND k.name < $3
          ORDER BY {order}, k.name, s.name LIMIT $4 OFFSET $5"
     );
     let rows: Vec<Row> = sqlx::query_as(AssertSqlSafe(query))

@@ -43,6 +43,7 @@ pub(super) fn small(faces: &Faces) -> OpenApiRouter<Registry> {
                 .routes(routes!(agent_skills::of_version_by_token))
                 .routes(routes!(agent_skills::archive_by_token)),
             Face::Apm => OpenApiRouter::default()
+                .routes(routes!(apm::search::search))
                 .routes(routes!(apm::versions))
                 .routes(routes!(apm::download)),
             Face::ClawHub => OpenApiRouter::default()
@@ -51,11 +52,14 @@ pub(super) fn small(faces: &Faces) -> OpenApiRouter<Registry> {
                 .routes(routes!(clawhub::find::search))
                 .routes(routes!(clawhub::find::list))
                 .routes(routes!(clawhub::find::resolve))
-                .routes(routes!(clawhub::skill::get))
+                .routes(routes!(clawhub::account::telemetry))
+                .routes(routes!(clawhub::skill::get, clawhub::withdraw::all))
+                .routes(routes!(clawhub::withdraw::restore_all))
                 .routes(routes!(clawhub::skill::install))
                 .routes(routes!(clawhub::skill::verify))
                 .routes(routes!(clawhub::skill::versions))
-                .routes(routes!(clawhub::skill::version))
+                .routes(routes!(clawhub::skill::version, clawhub::withdraw::one))
+                .routes(routes!(clawhub::withdraw::restore_one))
                 .routes(routes!(clawhub::content::file))
                 .routes(routes!(clawhub::content::download))
                 .routes(routes!(clawhub::publish::promise)),
@@ -74,6 +78,15 @@ pub(super) fn large(faces: &Faces) -> OpenApiRouter<Registry> {
                 .routes(routes!(clawhub::publish::publish)),
         })
     })
+}
+
+/// The answer for a path that is no route: where its protocol has something there, with what to do in
+/// its place.
+pub(super) fn unrouted(faces: &Faces, path: &str) -> Refusal {
+    match Face::of_path(path).filter(|face| faces.is_on(*face)) {
+        Some(Face::ClawHub) => clawhub::unoffered::refusal(path),
+        _ => Refusal::not_found(),
+    }
 }
 
 /// What is offered of a skill that the caller may read.

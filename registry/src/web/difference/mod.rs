@@ -62,7 +62,8 @@ pub(super) async fn choose(
 ) -> Answer<Response> {
     reader.skill(&name).await?;
     let version = |text: &str| text.parse::<Version>().map_err(|_| Refusal::not_found());
-    Ok(see(&link::difference(&name, &version(&chosen.from)?, &version(&chosen.to)?)))
+    let to = link::difference(&name, &version(&chosen.from)?, &version(&chosen.to)?);
+    Ok(see(&reader.asker.registry.web.root, &to))
 }
 
 /// What differs between two versions.

@@ -17,6 +17,7 @@ use super::digest::Digest;
 use super::frame::{Frame, render};
 use super::link;
 use super::place::Last;
+use super::root::Root;
 use super::text::{Text, number};
 use super::visitor::Visitor;
 use crate::problem::{Answer, Refusal};
@@ -131,7 +132,7 @@ pub(super) async fn log(
         later: (end < size).then(|| format!("/log?before={}", (end + ON_PAGE).min(size))),
         relayed,
     })?;
-    answer(&visitor, html, &asked)
+    answer(&registry.web.root, &visitor, html, &asked)
 }
 
 /// One leaf, and the proof that it is in the log.
@@ -181,16 +182,16 @@ pub(super) async fn entry(
         before: index.checked_sub(1).map(link::leaf),
         after: (index + 1 < size).then(|| link::leaf(index + 1)),
     })?;
-    answer(&visitor, html, &asked)
+    answer(&registry.web.root, &visitor, html, &asked)
 }
 
 fn leaf_of(entry: &[u8]) -> Answer<Record> {
     Record::from_bytes(entry).map_err(|error| Refusal::internal(&error))
 }
 
-fn answer(visitor: &Visitor, html: String, asked: &HeaderMap) -> Answer<Response> {
+fn answer(root: &Root, visitor: &Visitor, html: String, asked: &HeaderMap) -> Answer<Response> {
     if visitor.is_anybody() {
-        return Ok(Page::new(html)?.for_anybody(asked));
+        return Ok(Page::new(root, html)?.for_anybody(asked));
     }
-    Ok(for_one(axum::http::StatusCode::OK, html))
+    Ok(for_one(root, axum::http::StatusCode::OK, html))
 }

@@ -250,7 +250,7 @@ pub(super) async fn answer(
     // What members alone see is in no store of pages.
     if found.document().private || !reader.visitor.is_anybody() {
         let html = pages.render(page).await?;
-        return Ok(for_one(axum::http::StatusCode::OK, html));
+        return Ok(for_one(&reader.asker.registry.web.root, axum::http::StatusCode::OK, html));
     }
     let key = Key { base: reader.visitor.base.clone(), path, document: found.digest };
     let page: Page = pages.get(&key, page).await?;

@@ -2,7 +2,7 @@
 
 use reqwest::Response;
 use serde_json::Value;
-use skillpkg_registry::access::Need;
+use skillpkg_registry::access::{Need, Row};
 use skillpkg_schema::wire::{IndexAnswer, Problem, ProofsAnswer, SearchAnswer};
 
 use super::stage::Target;
@@ -53,8 +53,18 @@ Token             Public    un    un       un     ok        ok      ok     ok   
 Admin             Public    un    un       un     ok        ok      ok     lg    lg       lg    ok
 ";
 
-/// What the callers of these names get, where the table says it.
-pub(super) fn expected(need: Need, target: Target, callers: &[&str]) -> Option<Vec<&'static str>> {
+/// What the callers of these names get of a route, where the table says it: where it takes passwords,
+/// who sends the owner's token as one is the owner.
+pub(super) fn expected(row: &Row, target: Target, callers: &[&str]) -> Option<Vec<&'static str>> {
+    let mut found = by_need(row.need, target, callers)?;
+    if row.takes_passwords() {
+        let at = |name| callers.iter().position(|caller| *caller == name).unwrap();
+        found[at("basic")] = found[at("owner")];
+    }
+    Some(found)
+}
+
+fn by_need(need: Need, target: Target, callers: &[&str]) -> Option<Vec<&'static str>> {
     let mut rows = EXPECTED.lines().map(|row| row.split_whitespace().collect::<Vec<_>>());
     assert_eq!(rows.next().unwrap()[2..], *callers);
     let of = [format!("{need:?}"), format!("{target:?}")];
@@ -97,6 +107,12 @@ pub(super) async fn outcome(path: &str, packed: &Packed, response: Response) -> 
                 let items = items.as_array().unwrap();
                 items.iter().any(|one| one["displayName"] == packed.manifest.name.to_string())
             })
+        }
+        "/apm/v1/search" if status == 200 => {
+            let answer: Value = serde_json::from_slice(&body).unwrap();
+            let name = &packed.manifest.name;
+            let id = format!("{}/{}", name.wire_scope(), name.name());
+            Some(answer["results"].as_array().unwrap().iter().any(|one| one["id"] == id))
         }
         path if status == 200 && path.ends_with("{scope}/.well-known/agent-skills/index.json") => {
             let answer: Value = serde_json::from_slice(&body).unwrap();

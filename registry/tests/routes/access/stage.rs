@@ -155,7 +155,7 @@ impl Stage {
             }),
             _ => json!(null),
         };
-        let filled = if path == "/v1/search" {
+        let filled = if path == "/v1/search" || path == "/apm/v1/search" {
             format!("{filled}?q={}", manifest.name.name())
         } else if path.starts_with("/clawhub/") {
             let (owner, slug) = (manifest.name.wire_scope(), manifest.name.name());

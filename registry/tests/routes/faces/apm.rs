@@ -5,7 +5,7 @@ use serde_json::{Value, json as value};
 use skillpkg_registry::accounts::scopes::Role;
 use skillpkg_schema::Sha256Digest;
 
-use super::{read_only, unzipped, zip};
+use super::{plain, read_only, unzipped, zip};
 use crate::support::{Author, Skill, TestRegistry, json, problem, published};
 
 const SKILL: &str = "---\nname: greeter\ndescription: Greets.\n---\n\n# Hi\n";
@@ -177,4 +177,64 @@ async fn a_registry_that_takes_nothing_through_faces_says_what_to_use() {
     assert!(refused.detail.contains("skillpkg publish"), "{}", refused.detail);
     registry.published(&ana, "open", "1.0.0").await;
     assert_eq!(registry.get("/apm/v1/packages/_/open/versions", None).await.status(), 200);
+}
+
+#[tokio::test]
+async fn packages_are_searched_for_among_what_the_caller_may_read() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    registry.scope("acme", &ana, false).await;
+    registry.scope("hush", &ana, true).await;
+    for name in ["acme/pdf", "hush/pdf", "pdf-notes"] {
+        registry.published(&ana, name, "1.0.0").await;
+    }
+    let search = async |query: &str, token: Option<&str>| -> Value {
+        json(registry.get(&format!("/apm/v1/search?{query}"), token).await, StatusCode::OK).await
+    };
+    let found = search("q=pdf&type=skill", None).await;
+    assert_eq!((&found["query"], &found["total"]), (&value!("pdf"), &value!(2)));
+    assert_eq!(found["results"][0]["id"], "acme/pdf");
+    assert_eq!(found["results"][0]["latest_version"], "1.0.0");
+    assert_eq!(found["results"][1]["id"], "_/pdf-notes");
+    let rest = search("q=pdf&limit=1&offset=1", None).await;
+    assert_eq!((rest["results"].as_array().unwrap().len(), &rest["total"]), (1, &value!(2)));
+    assert_eq!(search("q=pdf", Some(&ana.token)).await["total"], 3);
+    assert_eq!(search("q=none", None).await["results"], value!([]));
+    problem(registry.get("/apm/v1/search?limit=x", None).await, 400, "invalid_request").await;
+}
+
+/// A client of this protocol can send a name and a password; here the password is a token.
+#[tokio::test]
+async fn a_token_may_come_as_the_password_of_its_account_here_and_nowhere_else() {
+    let registry = TestRegistry::start().await;
+    let (ana, ben) = (registry.author("ana").await, registry.author("ben").await);
+    registry.scope("hush", &ana, true).await;
+    registry.published(&ana, "hush/pdf", "1.0.0").await;
+    let ask = async |path: &str, name: &str, password: &str| {
+        let request = registry.request(Method::GET, path, None);
+        request.basic_auth(name, Some(password)).send().await.unwrap()
+    };
+    let list = "/apm/v1/packages/hush/pdf/versions";
+    let answer = ask(list, "ana", &ana.token).await;
+    assert_eq!(answer.headers()["cache-control"], "private, no-store");
+    assert_eq!(answer.status(), 200);
+    assert_eq!(ask(list, "ben", &ben.token).await.status(), 404, "no member");
+    for (name, password) in [
+        ("ben", ana.token.as_str()),
+        ("", &ana.token),
+        ("ana", "skp_none"),
+        ("ana", ""),
+        (&ana.token, ""),
+        (&"a".repeat(1_000), &ana.token),
+    ] {
+        problem(ask(list, name, password).await, 401, "unauthorized").await;
+    }
+    for raw in ["Basic", "Basic ", "Basic !", "Basic YW5h", "Digest YW5hOmE="] {
+        let request = registry.request(Method::GET, list, None).header("authorization", raw);
+        problem(request.send().await.unwrap(), 401, "unauthorized").await;
+    }
+    for path in ["/v1/skills/hush/pdf", "/v1/tokens/self", "/s/hush/pdf/1.0.0/skill.tar.gz"] {
+        problem(ask(path, "ana", &ana.token).await, 401, "unauthorized").await;
+    }
+    plain(ask("/clawhub/api/v1/whoami", "ana", &ana.token).await, 401, "unauthorized").await;
 }

@@ -5,6 +5,7 @@ mod apm;
 mod clawhub;
 mod held;
 mod rendering;
+mod withdrawn;
 
 use std::io::{Cursor, Write as _};
 

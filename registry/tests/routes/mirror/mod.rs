@@ -6,6 +6,7 @@ mod lies;
 mod loops;
 mod outage;
 mod own;
+mod pages;
 mod pull;
 mod real;
 mod room;

@@ -1,6 +1,7 @@
 //! The pages as a browser gets them.
 
 mod answers;
+mod beneath;
 mod forms;
 mod hiding;
 mod hostile;

@@ -38,6 +38,18 @@ pub(super) fn handle(credential: &Credential) -> String {
     }
 }
 
+/// Takes what the client tells of an install, and keeps nothing of it: the registry counts its own
+/// downloads.
+#[utoipa::path(
+    post,
+    path = "/clawhub/api/cli/telemetry/install",
+    tag = "clawhub",
+    responses((status = 200, content_type = "application/json", description = "Nothing is kept")),
+)]
+pub(in crate::routes::faces) async fn telemetry() -> Json<serde_json::Value> {
+    Json(json!({"ok": true}))
+}
+
 /// The account, and the scope that it publishes to where it names none.
 #[utoipa::path(
     get,

@@ -19,8 +19,8 @@ use crate::routes::faces::{Offer, listed, offer};
 use crate::search as full_text;
 use crate::state::Registry;
 
-/// Most skills of a page.
-const MOST: u32 = 50;
+/// Most skills of a page, as its client asks for them.
+const MOST: u32 = 200;
 /// Most versions whose fingerprints are made while a request waits.
 const MOST_FINGERPRINTS: usize = 20;
 

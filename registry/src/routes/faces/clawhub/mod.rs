@@ -8,6 +8,8 @@ pub(super) mod content;
 pub(super) mod find;
 pub(super) mod publish;
 pub(super) mod skill;
+pub(super) mod unoffered;
+pub(super) mod withdraw;
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -81,19 +83,29 @@ pub(super) type Found<T> = Result<T, Miss>;
 impl Which {
     /// The skill that is meant by a slug.
     async fn offer(&self, asker: &Asker, slug: &str) -> Found<Offer> {
+        Ok(offer(asker, &self.name(asker, slug).await?).await?)
+    }
+
+    /// The name that is meant by a slug, whether there is such a skill or not.
+    async fn name(&self, asker: &Asker, slug: &str) -> Found<QualifiedName> {
         if let Some(owner) = &self.owner_handle {
-            let owner = owner.trim_start_matches('@');
-            return Ok(offer(asker, &name_of(owner, slug)?).await?);
+            return Ok(name_of(owner.trim_start_matches('@'), slug)?);
         }
         let bare = name_of(EMPTY_SCOPE, slug)?;
         let Asker { registry, caller, .. } = asker;
-        let mut names =
-            listing::called(registry, caller, bare.name().as_str(), MOST_MATCHES).await?;
+        let called = |which| {
+            listing::called(registry, caller, bare.name().as_str(), which, MOST_MATCHES)
+        };
+        let mut names = called(listing::Which::Picked).await?;
+        if names.is_empty() {
+            // One that is withdrawn is still told about, and taken back.
+            names = called(listing::Which::All).await?;
+        }
         if names.contains(&bare) || names.is_empty() {
-            return Ok(offer(asker, &bare).await?);
+            return Ok(bare);
         }
         match names.pop() {
-            Some(name) if names.is_empty() => Ok(offer(asker, &name).await?),
+            Some(name) if names.is_empty() => Ok(name),
             last => {
                 names.extend(last);
                 Err(Miss::Ambiguous(names))

@@ -1,5 +1,7 @@
 //! The APM registry HTTP API, version 1: the versions of a package, their containers, a publish.
 
+pub(super) mod search;
+
 use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
