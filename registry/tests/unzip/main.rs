@@ -37,8 +37,8 @@ fn every_input_of_the_corpus_is_taken_or_refused_as_its_name_says() {
 }
 
 #[test]
-fn no_input_of_the_corpus_that_is_cut_short_is_taken() {
-    for (name, bytes) in corpus() {
+fn no_zip_that_is_cut_short_is_taken() {
+    for (name, bytes) in corpus().into_iter().filter(|(name, _)| name.starts_with("taken-")) {
         for length in 0..bytes.len() {
             assert!(!check(bytes.get(..length).unwrap()), "{name} cut at {length}");
         }

@@ -141,3 +141,49 @@ fn skills_reads_every_odd_skill_that_an_index_has() {
     }
     assert!(!client.has(".claude/skills/prose"));
 }
+
+#[test]
+fn skills_takes_large_and_nested_files_and_one_of_a_name_in_two_scopes() {
+    let stage = Stage::new();
+    let test = "skills_takes_large_and_nested_files_and_one_of_a_name_in_two_scopes";
+    let Some(client) = skills(&stage, test, "skills") else { return };
+    let skill = |of: &str| format!("---\nname: pdf-tools\ndescription: Of {of}.\n---\n\n# x\n");
+    let large = "0123456789abcdef".repeat(512 * 1024);
+    let deep = "a/b/c/d/e/f/g/h/i.md";
+    let files = [
+        ("SKILL.md", skill("acme")),
+        ("large.txt", large.clone()),
+        (deep, "deep\n".to_owned()),
+        ("scripts/run.sh", "#!/bin/sh\necho hi\n".to_owned()),
+    ];
+    stage.publish("acme/pdf-tools", "1.0.0", &borrowed(&files));
+    let listed = |of: &str| {
+        client.run(&["add", &format!("{}{of}", stage.url()), "--list"]).succeeded().stdout
+    };
+    assert!(listed("").contains("Of acme."));
+    // One directory for both: the whole registry's index has the bare one, and each its own index.
+    stage.publish("pdf-tools", "1.0.0", &[("SKILL.md", &skill("all"))]);
+    let whole = listed("");
+    assert!(whole.contains("Of all.") && !whole.contains("Of acme."), "{whole}");
+    assert!(listed("/s/acme").contains("Of acme.") && listed("/s/_").contains("Of all."));
+
+    let scope = format!("{}/s/acme", stage.url());
+    client.run(&["add", &scope, "--skill", "pdf-tools", "-a", "claude-code", "-y"]).succeeded();
+    let at = |path: &str| format!(".claude/skills/pdf-tools/{path}");
+    assert_eq!(client.read(&at("large.txt")).len(), large.len());
+    assert_eq!(client.read(&at(deep)), "deep\n");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let script = client.project.join(at("scripts/run.sh")).metadata().unwrap();
+        assert_eq!(script.permissions().mode() & 0o111, 0, "the client keeps no executable bit");
+    }
+    // Nothing newer, and it stays what it is; then it goes.
+    client.run(&["check", "-p", "-y"]).succeeded();
+    assert!(client.has(&at("SKILL.md")));
+    assert!(client.run(&["list"]).succeeded().stdout.contains("pdf-tools"));
+    client.run(&["remove", "pdf-tools", "-y"]).succeeded();
+    assert!(!client.has(&at("SKILL.md")));
+    // A skill that is not in the index is not installed, and that is told.
+    client.run(&["add", &scope, "--skill", "other", "-a", "claude-code", "-y"]).ended_with(1);
+}

@@ -64,6 +64,10 @@ fn apm_installs_by_range_and_frozen_and_refuses_what_was_changed() {
     client.write("apm.lock.yaml", &other);
     assert_ne!(again().code, 0);
 
+    client.write("apm.lock.yaml", &lock);
+    client.run(&["outdated"]).succeeded();
+    client.run(&["update", "--yes", "--target", "claude"]).succeeded();
+    assert!(client.read(".claude/skills/pdf-tools/SKILL.md").contains("# PDF 1.0.0"));
     let versions = client.run(&["view", "acme/pdf-tools", "versions"]).succeeded().stdout;
     assert!(versions.contains("2.0.0") && !versions.contains("1.2.0"), "{versions}");
 }
@@ -125,6 +129,19 @@ fn apm_installs_what_is_private_and_publishes_with_a_token_over_tls() {
     };
     reader.run(&["install", "--target", "claude"]).succeeded();
     assert!(client.read(".claude/skills/plans/SKILL.md").contains("skill: plans"));
+
+    // The same with a name and a password, which is the token.
+    let by_password = |name: &str| {
+        std::fs::remove_dir_all(client.project.join("apm_modules")).unwrap();
+        std::fs::remove_dir_all(client.project.join(".claude")).unwrap();
+        let mut reader = client.clone();
+        reader.set("APM_REGISTRY_USER_SKILLPKG", name);
+        reader.set("APM_REGISTRY_PASS_SKILLPKG", &stage.token("ada", &["read"]));
+        reader.run(&["install", "--frozen", "--target", "claude"])
+    };
+    by_password("ada").succeeded();
+    assert!(client.read(".claude/skills/plans/SKILL.md").contains("skill: plans"));
+    assert_ne!(by_password("ben").code, 0);
 
     // Published by somebody who has no key: the registry holds one.
     stage.add_publisher("ben");

@@ -75,7 +75,7 @@ fn the_projects_own_client_uses_a_registry_beneath_a_path() {
     behind.publish("1.1.0");
     behind.ada.run(&["update", "--yes"]).succeeded();
     behind.ada.run(&["verify"]).succeeded();
-    let lock = behind.ada.read("skills.lock");
+    let lock = behind.ada.read("skillpkg.lock");
     assert!(lock.contains(&behind.front.url()) && !lock.contains(&behind.registry.url()), "{lock}");
 }
 

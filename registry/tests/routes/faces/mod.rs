@@ -4,6 +4,7 @@ mod agent_skills;
 mod apm;
 mod clawhub;
 mod held;
+mod many_skills;
 mod rendering;
 mod withdrawn;
 

@@ -35,8 +35,12 @@ async fn a_mirrors_pages_show_what_it_relays_as_its_upstream_does_and_its_own_be
         // The same words: what is copied names the registry that is looked at.
         let words = |text: &str, url: &str| text.replace(url, "URL");
         let (here, there) = (words(&here.text, &mirror.url), words(&there.text, &upstream.url));
-        let main = |text: &str| text.split_once("<h1").unwrap().1.split_once("<footer").unwrap().0.to_owned();
-        if !page.ends_with("waitlist") && !page.ends_with("1.0.0") {
+        let main = |text: &str| {
+            let (_, behind) = text.split_once("<h1").unwrap();
+            behind.split_once("<footer").unwrap().0.to_owned()
+        };
+        // Signers and leaves are told by whose registry they are.
+        if page.contains("/files") {
             assert_eq!(main(&here), main(&there), "{page}");
         }
         assert!(here.contains("waitlist"), "{page}");
