@@ -1,6 +1,7 @@
 //! A registry that has a path of a host, behind a proxy that takes the path away: each client, and the
 //! pages, lead nowhere else.
 
+use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
@@ -48,22 +49,50 @@ impl Behind {
         let publish = ["publish", source, "--name", "acme/pdf-tools", "--version", version];
         self.ada.run(&publish).succeeded();
     }
+}
 
-    /// The head and the text of the answer to a `GET`.
-    fn get(&self, path: &str) -> (String, String) {
-        let url = self.front.url();
-        let host = url.trim_start_matches("http://").split('/').next().unwrap();
-        let mut stream = TcpStream::connect(host).unwrap();
-        let request = format!(
-            "GET {path} HTTP/1.1\r\nhost: {host}\r\naccept: text/html\r\nconnection: close\r\n\r\n"
-        );
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        let answer = String::from_utf8_lossy(&answer).into_owned();
-        let (head, text) = answer.split_once("\r\n\r\n").unwrap();
-        (head.to_owned(), text.to_owned())
+/// The head and the text of the answer to a `GET` of a path of the host of a URL.
+fn get(url: &str, path: &str) -> (String, String) {
+    let host = url.trim_start_matches("http://").split('/').next().unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nhost: {host}\r\naccept: text/html\r\nconnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let answer = String::from_utf8_lossy(&answer).into_owned();
+    let (head, text) = answer.split_once("\r\n\r\n").unwrap();
+    (head.to_owned(), text.to_owned())
+}
+
+/// Every page that a first one leads to, all of which are there and beneath `root`.
+fn crawl(url: &str, root: &str) -> BTreeSet<String> {
+    let mut open = vec![format!("{root}/")];
+    let mut seen = BTreeSet::new();
+    while let Some(path) = open.pop() {
+        if !seen.insert(path.clone()) {
+            continue;
+        }
+        let (head, text) = get(url, &path);
+        assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}");
+        if !head.contains("text/html") {
+            continue;
+        }
+        for attribute in [" href=\"/", " src=\"/", " action=\"/"] {
+            for (at, _) in text.match_indices(attribute) {
+                let from = at + attribute.len() - 1;
+                let to = text.get(from..).unwrap().split('"').next().unwrap();
+                let to = to.split('#').next().unwrap().replace("&amp;", "&");
+                assert!(to.starts_with(&format!("{root}/")), "{path} leads to {to}");
+                // A form is sent by a person.
+                if attribute != " action=\"/" {
+                    open.push(to);
+                }
+            }
+        }
     }
+    seen
 }
 
 #[test]
@@ -82,34 +111,31 @@ fn the_projects_own_client_uses_a_registry_beneath_a_path() {
 #[test]
 fn every_page_beneath_a_path_leads_to_pages_that_are_there() {
     let behind = Behind::new();
-    let mut open = vec![format!("{PATH}/")];
-    let mut seen = std::collections::BTreeSet::new();
-    while let Some(path) = open.pop() {
-        if !seen.insert(path.clone()) {
-            continue;
-        }
-        let (head, text) = behind.get(&path);
-        assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}");
-        if !head.contains("text/html") {
-            continue;
-        }
-        for attribute in [" href=\"/", " src=\"/", " action=\"/"] {
-            for (at, _) in text.match_indices(attribute) {
-                let from = at + attribute.len() - 1;
-                let to = text.get(from..).unwrap().split('"').next().unwrap();
-                let to = to.split('#').next().unwrap().replace("&amp;", "&");
-                assert!(to.starts_with(&format!("{PATH}/")), "{path} leads to {to}");
-                if attribute != " action=\"/" {
-                    open.push(to);
-                }
-            }
-        }
-    }
+    let seen = crawl(&behind.front.url(), PATH);
     for page in ["/", "/log", "/skills/acme/pdf-tools", "/scopes/acme", "/people/ada", "/sign-in"] {
         let page = format!("{PATH}{page}");
         assert!(seen.iter().any(|path| path.split('?').next() == Some(&page)), "{page}: {seen:?}");
     }
     assert!(seen.iter().any(|path| path.starts_with(&format!("{PATH}/static/page.css"))));
+}
+
+#[test]
+fn every_page_of_a_mirror_leads_to_pages_that_are_there() {
+    let behind = Behind::new();
+    let upstream = behind.front.url();
+    let arguments = ["--mirror", &upstream, "--allow-upstream", "127.0.0.1"];
+    let mirror = Registry::start_with(&behind.directory.path().join("mirror"), &arguments);
+    let (head, text) = get(&mirror.url(), "/skills/acme/pdf-tools");
+    assert!(head.starts_with("HTTP/1.1 200") && text.contains("Reads PDF, 1.0.0."), "{head}{text}");
+    let seen = crawl(&mirror.url(), "");
+    for page in [
+        "/log",
+        "/skills/acme/pdf-tools",
+        "/skills/acme/pdf-tools/1.0.0/files/SKILL.md",
+        "/relayed/log/checkpoint",
+    ] {
+        assert!(seen.contains(page), "{page}: {seen:?}");
+    }
 }
 
 #[test]
