@@ -65,11 +65,7 @@ pub async fn set_yanks(
 }
 
 /// The versions that are not yanked; or those whose yank's reason starts with `reason`.
-pub async fn yanked(
-    write: &mut Write,
-    skill: Skill,
-    reason: Option<&str>,
-) -> Answer<Vec<String>> {
+pub async fn yanked(write: &mut Write, skill: Skill, reason: Option<&str>) -> Answer<Vec<String>> {
     let rows: Vec<(String, Option<String>)> =
         sqlx::query_as("SELECT version, yank_reason FROM versions WHERE skill_id = $1")
             .bind(skill.id)

@@ -58,7 +58,9 @@ impl Pages {
         key: &Key,
         render: impl Future<Output = Answer<String>>,
     ) -> Answer<Page> {
-        self.ready.get_or_insert_async(key, async { Page::new(&self.root, self.render(render).await?) }).await
+        self.ready
+            .get_or_insert_async(key, async { Page::new(&self.root, self.render(render).await?) })
+            .await
     }
 
     /// Renders in turn.

@@ -104,8 +104,7 @@ impl Sessions {
         let ended = if value.is_none() { "; Max-Age=0" } else { "" };
         let (name, value) = (self.name(cookie), value.unwrap_or_default());
         let path = self.root.of_cookies();
-        let text =
-            format!("{name}={value}; Path={path}; HttpOnly; SameSite=Strict{secure}{ended}");
+        let text = format!("{name}={value}; Path={path}; HttpOnly; SameSite=Strict{secure}{ended}");
         HeaderValue::try_from(text).map_err(|error| Refusal::internal(&error))
     }
 
@@ -237,7 +236,8 @@ mod tests {
 
     #[test]
     fn the_token_of_a_form_is_of_one_cookie_and_one_process() {
-        let (one, other) = (Sessions::new(false, Root::default()), Sessions::new(false, Root::default()));
+        let (one, other) =
+            (Sessions::new(false, Root::default()), Sessions::new(false, Root::default()));
         let token = one.form_token("a").unwrap();
         assert_eq!(token, one.form_token("a").unwrap());
         assert_ne!(token, one.form_token("b").unwrap());

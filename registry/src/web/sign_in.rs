@@ -62,7 +62,8 @@ fn answer(
     let form_token = sessions.form_token(&value)?;
     let frame = Frame::new("Sign in".into(), None).unlisted();
     let status = if refused.is_some() { StatusCode::FORBIDDEN } else { StatusCode::OK };
-    let mut response = for_one(&registry.web.root, status, render(&SignIn { frame, form_token, to, refused })?);
+    let mut response =
+        for_one(&registry.web.root, status, render(&SignIn { frame, form_token, to, refused })?);
     if known.is_none() {
         let cookie = sessions.set(Cookie::Visit, Some(&value))?;
         response.headers_mut().append(header::SET_COOKIE, cookie);

@@ -17,9 +17,7 @@ fn corpus() -> Vec<(String, Vec<u8>)> {
     let mut inputs: Vec<_> = fs::read_dir(directory)
         .unwrap()
         .map(|entry| entry.unwrap())
-        .map(|entry| {
-            (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())
-        })
+        .map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap()))
         .collect();
     inputs.sort();
     inputs

@@ -142,7 +142,7 @@ fn clawhub_withdraws_by_yanking_and_takes_that_back() {
     // It is in the log, with its reason, and is had by who has locked it.
     let shown = stage.ada.json(&["show", "acme/greeter"]).to_string();
     assert!(shown.contains("withdrawn by its owner"), "{shown}");
-    stage.ada.run(&["install", "acme/greeter@1.0.1", "--yes"]).succeeded();
+    stage.ada.run(&["install", "acme/greeter@=1.0.1", "--yes"]).succeeded();
 
     client.run(&["delete", greeter, "--reason", "it leaks", "--yes"]).succeeded();
     installs(None);

@@ -9,7 +9,10 @@ use super::{Bounds, UnzipError};
 use crate::faces::zip::{CENTRAL_BYTES, END_BYTES, END_SIGNATURE};
 
 /// The entries by where they lie, and where their directory does.
-pub(super) fn entries(zip: &mut (impl Read + Seek), bounds: Bounds) -> Result<(Vec<Entry>, u64), UnzipError> {
+pub(super) fn entries(
+    zip: &mut (impl Read + Seek),
+    bounds: Bounds,
+) -> Result<(Vec<Entry>, u64), UnzipError> {
     let length = zip.seek(SeekFrom::End(0))?;
     let end_at =
         length.checked_sub(END_BYTES as u64).ok_or(UnzipError::Shape("it is too short"))?;

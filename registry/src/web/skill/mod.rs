@@ -72,6 +72,8 @@ impl FileRow {
 pub(super) struct Head {
     /// The scope, where there is one.
     pub(super) scope: Option<String>,
+    /// Its page, where it is a scope of this registry.
+    pub(super) scope_link: Option<String>,
     /// The name within it.
     pub(super) bare: String,
     /// The page of the skill.
@@ -92,6 +94,10 @@ impl Head {
         let newest = found.newest().map(|newest| &newest.version);
         Self {
             scope: name.scope().map(ToString::to_string),
+            scope_link: name
+                .scope()
+                .filter(|_| found.is_own)
+                .map(|scope| format!("/scopes/{scope}")),
             bare: name.name().to_string(),
             link: link::skill(name),
             version: entry.version.to_string(),

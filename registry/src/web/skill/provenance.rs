@@ -13,8 +13,8 @@ use crate::web::text::{Text, size};
 pub(in crate::web) struct Signer {
     /// The account.
     pub(in crate::web) account: Text,
-    /// Its page.
-    pub(in crate::web) link: String,
+    /// Its page, where it is an account of this registry.
+    pub(in crate::web) link: Option<String>,
     /// The key.
     pub(in crate::web) key: Digest,
     /// Whether the registry holds the key, and signs with it for the account.
@@ -76,7 +76,8 @@ pub(in crate::web) fn signers(found: &Found, entry: &VersionEntry) -> Vec<Signer
         let account = key.map_or("", |key| key.account.as_str());
         Signer {
             account: account.into(),
-            link: format!("/people/{}", link::segment(account)),
+            // Whoever signed for another registry has no page here.
+            link: found.is_own.then(|| format!("/people/{}", link::segment(account))),
             key: id.into(),
             is_held: key.is_some_and(|key| key.held),
             revoked: key.and_then(|key| key.revoked.as_deref()).map(day),

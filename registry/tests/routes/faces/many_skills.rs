@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
 use serde_json::Value;
+use skillpkg_registry::state::Options;
 
 use crate::support::{TestRegistry, json};
 
@@ -12,7 +13,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 #[tokio::test]
 async fn an_index_of_many_skills_has_a_hundred_says_so_and_comes_in_time() {
-    let registry = TestRegistry::start().await;
+    let options = Options { new_names_per_hour: 1_000, ..Options::default() };
+    let registry = TestRegistry::start_with(options).await;
     let ana = registry.author("ana").await;
     registry.scope("acme", &ana, false).await;
     registry.scope("beta", &ana, false).await;

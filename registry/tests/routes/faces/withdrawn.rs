@@ -43,7 +43,8 @@ async fn what_is_deleted_with_the_client_is_yanked_and_comes_back() {
     };
     // One version; it is not picked, and is still had by its number.
     done(Method::DELETE, "/versions/1.2.0", &owner).await;
-    let told: Value = json(registry.get(&format!("{API}/skills/pdf"), None).await, StatusCode::OK).await;
+    let told: Value =
+        json(registry.get(&format!("{API}/skills/pdf"), None).await, StatusCode::OK).await;
     assert_eq!(told["latestVersion"]["version"], "1.1.0");
     let download = format!("{API}/download?slug=pdf&version=1.2.0");
     assert_eq!(registry.get(&download, None).await.status(), 200);
@@ -122,7 +123,8 @@ async fn withdrawing_needs_what_a_yank_needs() {
 async fn what_is_told_of_installs_is_taken_and_kept_nowhere() {
     let (registry, ana) = staged().await;
     let path = "/clawhub/api/cli/telemetry/install";
-    let told = value!({"event": "install", "slug": "pdf", "ownerHandle": "acme", "version": "1.0.0"});
+    let told =
+        value!({"event": "install", "slug": "pdf", "ownerHandle": "acme", "version": "1.0.0"});
     for token in [None, Some(ana.token.as_str()), Some("skp_none")] {
         let answer = registry.send(Method::POST, path, token, &told).await;
         assert_eq!(json::<Value>(answer, StatusCode::OK).await, value!({"ok": true}));

@@ -58,9 +58,14 @@ async fn a_mirrors_pages_show_what_it_relays_as_its_upstream_does_and_its_own_be
     // Both are found, and the log that is relayed is named beside the mirror's own.
     let found = nobody.get("/?q=waitlist").await;
     assert!(found.text.contains("/skills/acme/waitlist"), "{}", found.text);
-    let scope = nobody.get("/scopes/acme").await;
-    assert_eq!(scope.status, 200, "{}", scope.text);
-    assert!(scope.text.contains("/skills/acme/waitlist"), "{}", scope.text);
+    // Scopes and accounts of elsewhere have no page here, and nothing leads to one.
+    assert_eq!(nobody.get("/scopes/acme").await.status, 404);
+    for page in ["/skills/acme/waitlist", "/skills/acme/waitlist/versions"] {
+        let text = nobody.get(page).await.text;
+        assert!(text.contains("ana") && !text.contains("/people/ana"), "{page}");
+        assert!(!text.contains("\"/scopes/acme\""), "{page}");
+    }
+    assert!(signed.get("/skills/own/notes").await.text.contains("\"/scopes/own\""));
     let log = nobody.get("/log").await.text;
     assert!(log.contains("/relayed/log/checkpoint"), "{log}");
     assert_eq!(nobody.get("/relayed/log/checkpoint").await.status, 200);

@@ -30,7 +30,7 @@ pub(in crate::routes::faces) struct Searched {
 }
 
 #[derive(Debug, Serialize)]
-pub(in crate::routes::faces) struct Results {
+pub(in crate::routes::faces) struct Answered {
     query: String,
     total: u64,
     results: Vec<Found>,
@@ -64,7 +64,7 @@ pub(in crate::routes::faces) async fn search(
     State(registry): State<Registry>,
     caller: Caller,
     Query(Searched { q, limit, offset }): Query<Searched>,
-) -> Answer<Json<Results>> {
+) -> Answer<Json<Answered>> {
     let limit = limit.unwrap_or(20).min(MOST);
     let found = full_text::search(&registry, &caller, &q, limit, offset).await?;
     let results = found.skills.into_iter().map(|hit| Found {
@@ -72,5 +72,5 @@ pub(in crate::routes::faces) async fn search(
         latest_version: hit.version,
         description: hit.description,
     });
-    Ok(Json(Results { query: q, total: found.total, results: results.collect() }))
+    Ok(Json(Answered { query: q, total: found.total, results: results.collect() }))
 }

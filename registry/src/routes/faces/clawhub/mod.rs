@@ -93,9 +93,8 @@ impl Which {
         }
         let bare = name_of(EMPTY_SCOPE, slug)?;
         let Asker { registry, caller, .. } = asker;
-        let called = |which| {
-            listing::called(registry, caller, bare.name().as_str(), which, MOST_MATCHES)
-        };
+        let called =
+            |which| listing::called(registry, caller, bare.name().as_str(), which, MOST_MATCHES);
         let mut names = called(listing::Which::Picked).await?;
         if names.is_empty() {
             // One that is withdrawn is still told about, and taken back.

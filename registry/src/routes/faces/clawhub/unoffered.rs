@@ -51,15 +51,9 @@ const UNOFFERED: &[(&str, &str)] = &[
         "this registry scans nothing on request: what it finds in a version is noted when it is \
          published, and is shown by `clawhub skill verify` and on the skill's page",
     ),
-    (
-        "/moderation",
-        "what is known against a skill stands in its metadata, and in its advisories",
-    ),
+    ("/moderation", "what is known against a skill stands in its metadata, and in its advisories"),
     ("/skills-sh/", "this registry has its own skills alone: install one by `@SCOPE/NAME`"),
-    (
-        "/publishers",
-        "a scope is made by whoever runs the registry: `skillpkg-registry scope add`",
-    ),
+    ("/publishers", "a scope is made by whoever runs the registry: `skillpkg-registry scope add`"),
 ];
 
 /// The answer for a path that is no route.

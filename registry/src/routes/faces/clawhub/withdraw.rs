@@ -41,7 +41,10 @@ impl Said {
             return Ok(Self::default());
         }
         let said: Option<Self> = serde_json::from_slice(body).map_err(|error| {
-            Refusal::new(Code::InvalidRequest, format!("the body is not what is asked for: {error}"))
+            Refusal::new(
+                Code::InvalidRequest,
+                format!("the body is not what is asked for: {error}"),
+            )
         })?;
         Ok(said.unwrap_or_default())
     }
