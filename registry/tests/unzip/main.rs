@@ -67,7 +67,7 @@ fn some_files() -> impl Strategy<Value = Vec<File>> {
 proptest! {
     #[test]
     fn what_is_written_is_read_as_it_was(expected in some_files()) {
-        let bytes = zip(&expected);
+        let bytes = zip(&expected).unwrap();
         prop_assert_eq!(files(&bytes).unwrap(), expected);
         prop_assert!(check(&bytes));
     }
@@ -78,7 +78,7 @@ proptest! {
         expected in some_files(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
     ) {
-        let mut bytes = zip(&expected);
+        let mut bytes = zip(&expected).unwrap();
         for (at, byte) in changes {
             let at = at.index(bytes.len());
             bytes[at] = byte;

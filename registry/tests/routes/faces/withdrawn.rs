@@ -72,8 +72,8 @@ async fn what_is_deleted_with_the_client_is_yanked_and_comes_back() {
         .filter_map(|(version, reason)| reason.map(|_| version))
         .collect();
     assert_eq!(away, ["1.2.0"]);
-    let none = send(Method::POST, "/undelete", &owner).await;
-    let told = plain(none, 400, "invalid_request").await;
+    let nothing = send(Method::POST, "/undelete", &owner).await;
+    let told = plain(nothing, 400, "invalid_request").await;
     assert!(told.contains("skillpkg unyank"), "{told}");
     done(Method::POST, "/versions/1.2.0/restore", &owner).await;
     assert!(yanks(&registry).await.iter().all(|(_, reason)| reason.is_none()));
