@@ -110,9 +110,9 @@ fn ben(stage: &Stage, test: &str) -> Option<OtherClient> {
     stage.add_publisher("ben");
     let token = stage.token("ben", &["read", "publish:acme/*", "yank:acme/*"]);
     client.run(&["login", "--token", &token]).succeeded();
-    for text in ["# Hi\n", "# Hi, all\n"] {
-        let text = format!("---\nname: greeter\ndescription: Greets.\n---\n\n{text}");
-        client.write("greeter/SKILL.md", &text);
+    for prose in ["# Hi\n", "# Hi, all\n"] {
+        let skill_file = format!("---\nname: greeter\ndescription: Greets.\n---\n\n{prose}");
+        client.write("greeter/SKILL.md", &skill_file);
         client.run(&["publish", "greeter", "--json"]).succeeded();
     }
     Some(client)
