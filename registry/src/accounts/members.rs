@@ -287,7 +287,7 @@ async fn no_role(
         return Ok(no_such_member(&account.name));
     }
     let detail = format!(
-        "`{}` is invited to `{scope}` and no member before the invitation is accepted; \
+        "`{}` is invited to `{scope}` and has not accepted yet; \
          `skillpkg scope invite` again gives the invitation another role",
         account.name
     );
