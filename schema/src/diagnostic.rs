@@ -181,6 +181,12 @@ pub fn escape_whole(text: &str) -> String {
     escaped
 }
 
+/// As [`escape_whole`], for what stands in backticks: it holds none itself, or it could end them and go
+/// on as text of ours.
+pub fn escape_in_backticks(text: &str) -> String {
+    escape_whole(text).replace('`', "\\u{60}")
+}
+
 /// As [`escape_whole`], but lines stay lines: for prose of several. `\r\n` is read as one line end.
 pub fn escape_prose(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(escape_whole).collect();

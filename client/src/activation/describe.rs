@@ -1,6 +1,6 @@
 //! What a skill runs, in full, for the person who approves it.
 
-use skillpkg_schema::diagnostic::escape_whole;
+use skillpkg_schema::diagnostic::{escape_in_backticks, escape_whole};
 use skillpkg_schema::finding::{Finding, Findings};
 
 use super::Checked;
@@ -17,12 +17,16 @@ pub fn describe(checked: &Checked) -> Vec<String> {
     let manifest = &checked.manifest;
     let mut lines = vec![format!(
         "`{}` {} ({})",
-        escape_whole(&manifest.name.to_string()),
-        escape_whole(&manifest.version.to_string()),
+        escape_in_backticks(&manifest.name.to_string()),
+        escape_in_backticks(&manifest.version.to_string()),
         checked.address
     )];
     for tool in &manifest.tools {
-        lines.push(format!("  tool `{}` runs: {}", escape_whole(&tool.id), run_line(&tool.run)));
+        lines.push(format!(
+            "  tool `{}` runs: {}",
+            escape_in_backticks(&tool.id),
+            run_line(&tool.run)
+        ));
     }
     for script in &manifest.scripts {
         let runner = checked
@@ -32,8 +36,8 @@ pub fn describe(checked: &Checked) -> Vec<String> {
             .map_or("no runner", |found| found.runner.as_str());
         lines.push(format!(
             "  script `{}` runs: `{}` ({}) with {runner}; {}, for at most {} s and {} bytes of output",
-            escape_whole(&script.name),
-            escape_whole(script.path.as_str()),
+            escape_in_backticks(&script.name),
+            escape_in_backticks(script.path.as_str()),
             escape_whole(&script.runtime),
             if script.requires_permission { "asks before each call" } else { "never asks again" },
             script.timeout_seconds,
@@ -44,10 +48,13 @@ pub fn describe(checked: &Checked) -> Vec<String> {
         lines.push(match &program.path {
             Some(path) => format!(
                 "  program `{}`: {}",
-                escape_whole(&program.name),
-                escape_whole(&path.display().to_string())
+                escape_in_backticks(&program.name),
+                escape_in_backticks(&path.display().to_string())
             ),
-            None => format!("  program `{}`: whichever a call names", escape_whole(&program.name)),
+            None => format!(
+                "  program `{}`: whichever a call names",
+                escape_in_backticks(&program.name)
+            ),
         });
     }
     if !checked.runs_anything() {

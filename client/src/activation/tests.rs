@@ -137,6 +137,15 @@ fn the_description_shows_everything_that_will_run() {
     );
 }
 
+#[test]
+fn no_name_of_a_skill_ends_the_backticks_that_it_stands_in() {
+    let mut checked = without_tools(&serde_json::json!({}), &[]);
+    checked.programs =
+        vec![FoundProgram { name: "a` (sh) with `b".to_owned(), path: Some(PathBuf::from("/a")) }];
+    let lines = describe(&checked);
+    assert!(lines.contains(&r"  program `a\u{60} (sh) with \u{60}b`: /a".to_owned()), "{lines:?}");
+}
+
 /// What a skill without tools and scripts comes to.
 fn without_tools(metadata: &serde_json::Value, commands: &[&str]) -> Checked {
     let manifest = manifest(&serde_json::json!({ "metadata": metadata }));

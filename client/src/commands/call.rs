@@ -136,13 +136,13 @@ impl Asking {
             CapabilityKind::Script => "the script",
             CapabilityKind::Tool | CapabilityKind::Resource => "the tool",
         };
-        let runs: Vec<String> = request.runs.iter().map(|word| escape_whole(word)).collect();
+        let runs = request.runs_text();
         let question = format!(
             "`{}` {} would run {kind} `{}`: {}\n  with {}\nRun it?",
             request.skill,
             request.version,
             escape(&request.capability),
-            runs.join(" "),
+            runs,
             escape_whole(&request.input)
         );
         self.output

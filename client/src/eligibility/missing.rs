@@ -1,7 +1,7 @@
 //! One thing that a skill needs and that is not here.
 
 use serde::Serialize;
-use skillpkg_schema::diagnostic::{Severity, escape};
+use skillpkg_schema::diagnostic::{Severity, escape_in_backticks};
 use skillpkg_schema::{Diagnostic, Manifest};
 
 /// What kind of thing a skill needs.
@@ -70,7 +70,11 @@ pub struct LeftToHost {
 
 /// Names in backticks, escaped.
 pub(crate) fn listed(names: &[String]) -> String {
-    names.iter().map(|name| format!("`{}`", escape(name))).collect::<Vec<_>>().join(", ")
+    names
+        .iter()
+        .map(|name| format!("`{}`", escape_in_backticks(name)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// What needs something, as messages end with it: they may be about one skill of many.

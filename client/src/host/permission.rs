@@ -1,9 +1,11 @@
 //! Permission: who runs a host says yes or no to each call.
 
 use futures_util::future::{BoxFuture, ready};
+use skillpkg_schema::diagnostic::escape_whole;
 use skillpkg_schema::{ContentAddress, QualifiedName, Version};
 
 use super::CapabilityKind;
+use crate::activation::run_line;
 
 /// A call about to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +27,20 @@ pub struct PermissionRequest {
     /// Whether what its user approved when the skill was activated covers this call. True for
     /// tools, and for scripts that say they need no permission.
     pub approved: bool,
+}
+
+impl PermissionRequest {
+    /// What will run, as one line for a person: nothing in it is cut, and of a tool's argv each word
+    /// is told from the next.
+    pub fn runs_text(&self) -> String {
+        match self.kind {
+            CapabilityKind::Tool => run_line(&self.runs),
+            CapabilityKind::Script | CapabilityKind::Resource => {
+                let parts: Vec<String> = self.runs.iter().map(|one| escape_whole(one)).collect();
+                parts.join(" ")
+            }
+        }
+    }
 }
 
 /// Whoever says yes or no. Asked once before each call.

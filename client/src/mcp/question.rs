@@ -64,7 +64,7 @@ fn message(request: &PermissionRequest) -> String {
         CapabilityKind::Script => "script",
         CapabilityKind::Tool | CapabilityKind::Resource => "tool",
     };
-    let runs: Vec<String> = request.runs.iter().map(|word| escape_whole(word)).collect();
+    let runs = request.runs_text();
     let input: String = escape_whole(&request.input);
     let shown: String = input.chars().take(MOST_SHOWN).collect();
     let rest = if shown.len() < input.len() {
@@ -78,7 +78,7 @@ fn message(request: &PermissionRequest) -> String {
         request.version,
         request.address,
         escape(&request.capability),
-        runs.join(" "),
+        runs,
     )
 }
 
