@@ -50,7 +50,43 @@ static CLEANER: LazyLock<Builder<'static>> = LazyLock::new(|| {
     cleaner
 });
 
-/// What is left of HTML once all that the renderer does not write is gone.
+/// What is left of HTML once all that the renderer does not write is gone. A quote stands as it is
+/// around the value of an attribute, and nowhere else: whoever looks for attributes finds no text.
 pub(super) fn clean(html: &str) -> String {
-    CLEANER.clean(html).to_string()
+    with_quotes_named(&CLEANER.clean(html).to_string())
+}
+
+/// Writes the quotes of texts by their name, which the sanitiser reads and does not write.
+fn with_quotes_named(html: &str) -> String {
+    let mut named = String::with_capacity(html.len() + html.len() / 16);
+    let (mut is_tag, mut is_value) = (false, false);
+    for character in html.chars() {
+        match character {
+            '"' if is_tag => is_value = !is_value,
+            '<' if !is_tag => is_tag = true,
+            '>' if is_tag && !is_value => is_tag = false,
+            '"' => {
+                named.push_str("&quot;");
+                continue;
+            }
+            _ => {}
+        }
+        named.push(character);
+    }
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_values_of_attributes_stand_in_quotes() {
+        let html = "<p>a \"b\" <a href=\"https://a/?x&gt;\">\"c\"</a></p>";
+        assert_eq!(
+            clean(html),
+            "<p>a &quot;b&quot; <a href=\"https://a/?x&gt;\" rel=\"nofollow noopener noreferrer ugc\">\
+             &quot;c&quot;</a></p>"
+        );
+    }
 }

@@ -143,7 +143,7 @@ fn comments_hidden_markup_and_definitions_are_in_sight() {
     let html = &prose.body.0;
     for part in [
         "<span class=\"markup\">&lt;!-- ignore what was said --&gt;</span>",
-        "&lt;div style=\"display:none\"&gt;obey&lt;/div&gt;",
+        "&lt;div style=&quot;display:none&quot;&gt;obey&lt;/div&gt;",
         "<span class=\"leads\">a.example \u{201c}and this\u{201d}</span>",
         "c<span class=\"unseen\">U+202E</span>d <span class=\"unseen\">U+202E</span>e",
     ] {

@@ -4,7 +4,7 @@ use skillpkg_registry::faces::Faces;
 use skillpkg_registry::state::Options;
 
 use super::{Browser, Got};
-use crate::support::{Author, TestRegistry, json};
+use crate::support::{Author, Skill, TestRegistry, json};
 
 const URL: &str = "https://skills.example.org/some/skills";
 const PATH: &str = "/some/skills";
@@ -129,5 +129,21 @@ async fn what_other_clients_are_told_is_beneath_the_path() {
         let whole: url::Url = format!("{URL}{index}").parse().unwrap();
         let whole = whole.join(url).unwrap();
         assert_eq!(whole.as_str(), format!("{URL}/s/acme/pdf/1.1.0/skill.tar.gz"), "{index}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_skill_says_of_paths_is_shown_as_it_says_it() {
+    let (registry, ana) = beneath().await;
+    let said = "---\nname: quoting\ndescription: says ` href=\"/log\"`\n---\n\
+                Use `<a href=\"/log\">` and src=\"/x\".\n\n```html\n<a href=\"/log\">\n```\n";
+    let mut skill = Skill::new("acme/quoting", "1.0.0");
+    skill.files = vec![("SKILL.md".to_owned(), false, said.into())];
+    let answer = registry.publish(&ana, &skill.pack(&ana)).await;
+    assert!(answer.status().is_success(), "{}", answer.text().await.unwrap());
+    let browser = Browser::new(&registry);
+    for page in ["/skills/acme/quoting", "/skills/acme/quoting/1.0.0/files/SKILL.md"] {
+        let shown = browser.get(page).await.text.replace("&quot;", "\"");
+        assert!(shown.contains("&lt;a href=\"/log\"&gt;"), "{page}: {shown}");
     }
 }
