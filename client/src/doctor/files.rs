@@ -9,6 +9,7 @@ use skillpkg_schema::diagnostic::escape;
 use super::{Area, Complaint};
 use crate::Settings;
 use crate::agents::{Agents, Reach};
+#[cfg(unix)]
 use crate::credentials::Credentials;
 use crate::state::{State, Stored};
 
