@@ -14,7 +14,7 @@ mod proofs;
 mod refresh;
 mod relay;
 mod rows;
-mod search;
+pub(crate) mod search;
 mod shelf;
 mod tree;
 mod trouble;

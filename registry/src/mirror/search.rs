@@ -1,62 +1,33 @@
 //! Search over what is held of upstream's: no word that somebody looks for is sent to it.
 
 use skillpkg_schema::QualifiedName;
-use skillpkg_schema::wire::SearchHit;
 use sqlx::AssertSqlSafe;
 
 use super::Mirror;
-use crate::documents::stored;
 use crate::problem::{Answer, Refusal};
-use crate::words::{self, Index};
+use crate::words::Index;
 
-/// Scope, name, version, description, capabilities.
-type Row = (String, String, String, String, Option<String>);
+/// The table of the skills, as `k`, that have a word that starts with each of so many words, with the
+/// `place` of the worst as `f`; all of them of none. Takes the parameters of [`Index::found`].
+pub(crate) fn found(words: usize) -> String {
+    format!("mirrored_skills k {} {SHOWN}", joined(words))
+}
 
-impl Mirror {
-    /// The skills that have a word that starts with each of `words`, or all where there are none;
-    /// behind `offset` of them, and how many there are.
-    pub async fn search(
-        &self,
-        words: &[String],
-        limit: u32,
-        offset: u32,
-    ) -> Answer<(Vec<SearchHit>, u64)> {
-        let (found, order) = if words.is_empty() {
-            (String::new(), "k.name, k.scope")
-        } else {
-            let found = Index::Mirrored.found(words.len());
-            (format!("JOIN {found} f ON f.skill_id = k.id"), "length(k.name), k.name, k.scope")
-        };
-        let count = format!("SELECT count(*) FROM mirrored_skills k {found} {SHOWN}");
-        let (limit_at, offset_at) = (2 * words.len() + 1, 2 * words.len() + 2);
-        let page = format!(
-            "SELECT k.scope, k.name, k.current_version, k.description, v.capabilities
-             FROM mirrored_skills k {found}
-             LEFT JOIN mirrored_versions v ON v.skill_id = k.id AND v.version = k.current_version
-             {SHOWN} ORDER BY {order} LIMIT ${limit_at} OFFSET ${offset_at}"
-        );
-        let mut count = sqlx::query_scalar(AssertSqlSafe(count));
-        let mut page = sqlx::query_as(AssertSqlSafe(page));
-        for bound in words.iter().flat_map(|word| words::bounds(word)) {
-            count = count.bind(bound.clone());
-            page = page.bind(bound);
-        }
-        let mut read = self.0.data.database.readers().begin().await?;
-        let total: i64 = count.fetch_one(&mut *read).await?;
-        let rows: Vec<Row> =
-            page.bind(i64::from(limit)).bind(i64::from(offset)).fetch_all(&mut *read).await?;
-        read.rollback().await?;
-        let hits = rows.into_iter().map(|(scope, name, version, description, capabilities)| {
-            let name = QualifiedName::from_wire(&scope, &name)
-                .map_err(|error| Refusal::internal(&error))?;
-            let capabilities = capabilities.map_or(Ok(Vec::new()), |text| {
-                serde_json::from_str(&text).map_err(|error| Refusal::internal(&error))
-            });
-            let version = stored(&version)?;
-            Ok(SearchHit { name, version, description, capabilities: capabilities? })
-        });
-        Ok((hits.collect::<Answer<_>>()?, total.unsigned_abs()))
+/// What [`found`] is, with the newest version of each as `v`, where its manifest is held.
+pub(crate) fn with_versions(words: usize) -> String {
+    format!(
+        "mirrored_skills k {}
+         LEFT JOIN mirrored_versions v ON v.skill_id = k.id AND v.version = k.current_version
+         {SHOWN}",
+        joined(words)
+    )
+}
+
+fn joined(words: usize) -> String {
+    if words == 0 {
+        return String::new();
     }
+    format!("JOIN {} f ON f.skill_id = k.id", Index::Mirrored.found(words))
 }
 
 impl Mirror {

@@ -62,6 +62,60 @@ async fn names_come_before_descriptions_and_those_before_what_tools_say() {
 }
 
 #[tokio::test]
+async fn an_exact_name_comes_first_and_then_names_that_begin_with_it() {
+    let registry = TestRegistry::start().await;
+    let ana = registry.author("ana").await;
+    registry.scope("tools", &ana, false).await;
+    registry.scope("web_kit", &ana, false).await;
+    // Found by their scopes, and shorter than what is asked for.
+    for name in [
+        "tools/edit",
+        "tools/web",
+        "tools/describe-tool",
+        "tool-describe",
+        "describe-tools-well",
+        "web_kit/tool-describe",
+        "web_kit/tool_x",
+    ] {
+        registry.published(&ana, name, "1.0.0").await;
+    }
+    for (query, first) in [
+        ("describe-tool", &["tools/describe-tool", "describe-tools-well", "tool-describe"][..]),
+        ("Describe%20Tool", &["tools/describe-tool", "describe-tools-well", "tool-describe"]),
+        ("describe_tool", &["tools/describe-tool", "describe-tools-well", "tool-describe"]),
+        ("tools/describe-tool", &["tools/describe-tool"]),
+        ("@tools/describe-tool", &["tools/describe-tool"]),
+        ("tool-describe", &["tool-describe", "web_kit/tool-describe", "tools/describe-tool"]),
+        ("_/tool-describe", &["tool-describe", "tools/describe-tool"]),
+        ("web_kit/tool-describe", &["web_kit/tool-describe"]),
+        ("web-kit/tool-x", &["web_kit/tool_x"]),
+        ("web", &["tools/web"]),
+        ("tools/w", &["tools/web", "describe-tools-well"]),
+    ] {
+        let (names, total) = found(&registry, &format!("q={query}")).await;
+        assert!(
+            names.starts_with(&first.iter().map(|&name| name.into()).collect::<Vec<_>>()),
+            "{query}: {names:?}"
+        );
+        assert_eq!(names.len() as u64, total, "{query}");
+        // A page of one at a time is the same list.
+        for (position, name) in names.iter().enumerate() {
+            let page = found(&registry, &format!("q={query}&limit=1&offset={position}")).await;
+            assert_eq!(page, (vec![name.clone()], total), "{query}");
+        }
+    }
+    let response = registry.get("/apm/v1/search?q=describe-tool&limit=1", None).await;
+    let answer: serde_json::Value = json(response, StatusCode::OK).await;
+    assert_eq!(answer["results"][0]["id"], "tools/describe-tool");
+    let response = registry.get("/clawhub/api/v1/search?q=describe-tool&limit=1", None).await;
+    let answer: serde_json::Value = json(response, StatusCode::OK).await;
+    assert_eq!(answer["results"][0]["displayName"], "tools/describe-tool");
+    let page = registry.get("/?q=describe-tool", None).await.text().await.unwrap();
+    let place = |name: &str| page.find(&format!("href=\"/skills/{name}\"")).unwrap_or(usize::MAX);
+    assert!(place("tools/describe-tool") < place("_/tool-describe"), "{page}");
+}
+
+#[tokio::test]
 async fn what_a_query_language_would_obey_is_searched_for_as_text() {
     let registry = TestRegistry::start().await;
     let ana = registry.author("ana").await;

@@ -279,6 +279,11 @@ async fn search_finds_what_is_held_and_tells_upstream_no_word() {
     assert_eq!(found("q=wait&limit=1&offset=1").await, (both[1..].to_vec(), 2));
     assert_eq!(found("q=wait&offset=2").await, (vec![], 2));
     assert_eq!(found("q=hidden").await, (vec![], 0));
+    // The exact name goes before what is this registry's own.
+    mirror.published(&ben, "own/waitlist-of-ben", "1.0.0").await;
+    let exact = vec!["waitlist".to_owned(), "own/waitlist-of-ben".to_owned()];
+    assert_eq!(found("q=waitlist").await, (exact.clone(), 2));
+    assert_eq!(found("q=waitlist&limit=1&offset=1").await, (exact[1..].to_vec(), 2));
     assert_eq!(upstream.asked(), [] as [String; 0]);
 }
 
