@@ -47,22 +47,30 @@ struct DifferencePage {
     swapped: String,
 }
 
-/// Which two.
+/// Which two; none where nothing was chosen.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Chosen {
     from: String,
     to: String,
 }
 
-/// Goes to the difference that was chosen in a form.
+/// Goes to the difference that was chosen in a form; of none, to what the newest version changed, or to
+/// the skill where it is the only one.
 pub(super) async fn choose(
     reader: Reader,
     OfSkill(name): OfSkill,
     Asked(chosen): Asked<Chosen>,
 ) -> Answer<Response> {
-    reader.skill(&name).await?;
+    let found = reader.skill(&name).await?;
     let version = |text: &str| text.parse::<Version>().map_err(|_| Refusal::not_found());
-    let to = link::difference(&name, &version(&chosen.from)?, &version(&chosen.to)?);
+    let to = if chosen.from.is_empty() && chosen.to.is_empty() {
+        match *found.by_age() {
+            [newest, before, ..] => link::difference(&name, &before.version, &newest.version),
+            _ => link::skill(&name),
+        }
+    } else {
+        link::difference(&name, &version(&chosen.from)?, &version(&chosen.to)?)
+    };
     Ok(see(&reader.asker.registry.web.root, &to))
 }
 

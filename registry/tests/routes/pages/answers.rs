@@ -255,6 +255,8 @@ async fn a_page_tells_everything_that_is_known_of_a_version() {
     ] {
         assert!(difference.contains(part), "{part} in {difference}");
     }
+    let unchosen = browser.get("/skills/_/w/diff").await;
+    assert_eq!(unchosen.header("location"), "/skills/_/w/diff/1.0.0/1.1.0");
     let chosen = browser.get("/skills/_/w/diff?from=1.1.0&to=1.0.0").await;
     assert_eq!((chosen.status, chosen.header("location")), (303, "/skills/_/w/diff/1.1.0/1.0.0"));
     assert_eq!(
