@@ -31,17 +31,14 @@ pub(crate) enum MergeError {
     /// The store has lost what the copy was made of.
     #[error("the store no longer has what it was made of")]
     NoBase,
-    /// Something that a skill cannot hold.
-    #[error("`{0}` is no file that a skill can hold")]
-    Unmergeable(String),
+    /// Edits that have no place beside the new version; all of them.
+    #[error("{}", told(.0))]
+    Obstacles(Vec<Obstacle>),
     /// More than is merged.
     #[error(
         "more than {MOST_FILES} files, or {} MiB, were edited", MOST_BYTES / (1024 * 1024)
     )]
     TooMuch,
-    /// A file of the user's where the new version has a directory, or the reverse.
-    #[error("`{0}` is a file of yours and a directory of what is new, or the reverse")]
-    Clash(SkillPath),
     /// A file that cannot be read or written.
     #[error("`{path}`: {error}")]
     File {
@@ -53,6 +50,40 @@ pub(crate) enum MergeError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// Most obstacles that are named.
+const MOST_TOLD: usize = 10;
+
+/// An edit that has no place beside the new version.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Obstacle {
+    /// Something that a skill cannot hold; escaped.
+    #[error("`{0}` is no file that a skill can hold")]
+    Unmergeable(String),
+    /// A file of the user's that the new version has as a directory.
+    #[error("`{0}` is a file of yours and a directory of the new version")]
+    DirectoryOfTheirs(SkillPath),
+    /// A directory of the user's that the new version has as a file.
+    #[error("`{0}` is a directory of yours and a file of the new version")]
+    FileOfTheirs(SkillPath),
+    /// Something of the user's beneath what the new version has as a file.
+    #[error("`{path}` is yours, and `{above}` is a file of the new version")]
+    Beneath {
+        /// The user's.
+        path: SkillPath,
+        /// The new version's.
+        above: String,
+    },
+}
+
+fn told(obstacles: &[Obstacle]) -> String {
+    let mut told: Vec<String> = obstacles.iter().take(MOST_TOLD).map(ToString::to_string).collect();
+    let more = obstacles.len().saturating_sub(MOST_TOLD);
+    if more > 0 {
+        told.push(format!("and {more} more"));
+    }
+    told.join("; ")
 }
 
 /// A file that both changed.
@@ -105,6 +136,8 @@ pub(crate) struct Edits {
     files: BTreeMap<SkillPath, Mine>,
     /// Directories with nothing in them.
     directories: Vec<SkillPath>,
+    /// What a skill cannot hold, escaped.
+    unmergeable: Vec<String>,
 }
 
 impl Edits {
@@ -114,9 +147,15 @@ impl Edits {
         let seen = Picture::of(directory).map_err(|error| failed(".", error))?;
         let published = Picture::of_snapshot(&base);
         let (mut files, mut directories, mut room) = (BTreeMap::new(), Vec::new(), MOST_BYTES);
+        let mut unmergeable = Vec::new();
         for path in published.differing(&seen) {
-            let unmergeable = || MergeError::Unmergeable(escape(&path.to_string_lossy()));
-            let file = skill_path(path).ok_or_else(unmergeable)?;
+            if files.len() + directories.len() + unmergeable.len() >= MOST_FILES {
+                return Err(MergeError::TooMuch);
+            }
+            let Some(file) = skill_path(path) else {
+                unmergeable.push(escape(&path.to_string_lossy()));
+                continue;
+            };
             match seen.at(path) {
                 None => {
                     files.insert(file, None);
@@ -130,19 +169,16 @@ impl Edits {
                     directories.push(file);
                 }
                 Some(Thing::EmptyDirectory | Thing::Link(_) | Thing::Other) => {
-                    return Err(unmergeable());
+                    unmergeable.push(escape(&path.to_string_lossy()));
                 }
             }
-            if files.len() + directories.len() > MOST_FILES {
-                return Err(MergeError::TooMuch);
-            }
         }
-        Ok(Self { base, seen, files, directories })
+        Ok(Self { base, seen, files, directories, unmergeable })
     }
 
     /// Whether nothing was edited.
     pub(crate) fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.directories.is_empty()
+        self.files.is_empty() && self.directories.is_empty() && self.unmergeable.is_empty()
     }
 
     /// All that the copy held when the edits were read.
@@ -150,21 +186,25 @@ impl Edits {
         self.seen
     }
 
-    /// Refuses edits that have no place beside the files of another snapshot.
+    /// Refuses edits that have no place beside the files of another snapshot, and names each.
     pub(crate) fn check(&self, now: &Manifest) -> Result<(), MergeError> {
+        let mut obstacles: Vec<Obstacle> =
+            self.unmergeable.iter().cloned().map(Obstacle::Unmergeable).collect();
         let files = self.files.iter().filter(|(_, mine)| mine.is_some()).map(|(file, _)| file);
         for (path, is_file) in
             files.map(|file| (file, true)).chain(self.directories.iter().map(|one| (one, false)))
         {
             let beneath = format!("{path}/");
             let is_directory = now.files.iter().any(|one| one.path.as_str().starts_with(&beneath));
-            let has_file_above = path.parents().any(|above| now.file(above).is_some());
-            let is_in_the_way = is_directory && is_file;
-            if is_in_the_way || has_file_above || (!is_file && now.file(path.as_str()).is_some()) {
-                return Err(MergeError::Clash(path.clone()));
+            if let Some(above) = path.parents().find(|above| now.file(above).is_some()) {
+                obstacles.push(Obstacle::Beneath { path: path.clone(), above: above.to_owned() });
+            } else if is_file && is_directory {
+                obstacles.push(Obstacle::DirectoryOfTheirs(path.clone()));
+            } else if !is_file && now.file(path.as_str()).is_some() {
+                obstacles.push(Obstacle::FileOfTheirs(path.clone()));
             }
         }
-        Ok(())
+        if obstacles.is_empty() { Ok(()) } else { Err(MergeError::Obstacles(obstacles)) }
     }
 
     /// Merges the edits into `directory`, a copy of the snapshot `now` that nobody sees yet.

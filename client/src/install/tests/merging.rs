@@ -101,6 +101,27 @@ fn what_no_skill_can_hold_keeps_a_copy_as_it_is_and_lets_the_others_move_on() {
 
 #[cfg(unix)]
 #[test]
+fn every_obstacle_of_a_merge_is_told_at_once() {
+    let machine = with_copies();
+    let [agents, _] = copies(&machine);
+    fs::write(agents.join("a:b"), "colon").unwrap();
+    std::os::unix::fs::symlink("NOTES.md", agents.join("link")).unwrap();
+    fs::remove_file(agents.join("NOTES.md")).unwrap();
+    fs::create_dir(agents.join("NOTES.md")).unwrap();
+    fs::write(agents.join("NOTES.md/mine"), "mine").unwrap();
+    let report = update(&machine).unwrap();
+    let reason = &report.kept[0].reason;
+    for told in [
+        "`a:b` is no file that a skill can hold",
+        "`link` is no file that a skill can hold",
+        "`NOTES.md/mine` is yours, and `NOTES.md` is a file of the new version",
+    ] {
+        assert!(reason.contains(told), "{reason}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn a_copy_whose_place_became_a_link_is_nobodys_to_merge() {
     let machine = with_copies();
     let [agents, _] = copies(&machine);
