@@ -17,7 +17,11 @@ pub(crate) async fn skill(registry: &Registry, name: &QualifiedName) -> Error {
     let error = Error::new(Kind::Failed, "skill_not_found", message);
     match registry.nearest(name).await {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => error.with_hint("`skillpkg search` finds skills by words"),
+        None => {
+            let hint = "`skillpkg search` finds skills by words";
+            let withheld = registry.withheld().filter(|_| !registry.has_token());
+            error.with_hint(withheld.map_or(hint.to_owned(), |reason| format!("{hint}; {reason}")))
+        }
     }
 }
 

@@ -40,12 +40,21 @@ pub(crate) async fn checked(context: &Context, registry: Registry) -> Result<Reg
     Ok(registry)
 }
 
+/// The hint, and why the token in the environment is not sent to the registry, where there is one.
+pub(crate) fn beside_withheld(registry: &Registry, hint: String) -> String {
+    match registry.withheld() {
+        Some(reason) => format!("{reason}; {hint}"),
+        None => hint,
+    }
+}
+
 fn with_token(registry: Registry) -> Result<Registry, Error> {
     if registry.has_token() {
         return Ok(registry);
     }
     let url = registry_text(registry.url());
     let message = format!("this needs a token, and there is none for {url}");
+    let hint = format!("`skillpkg login --registry {url}` keeps one");
     Err(Error::new(Kind::Refused, "unauthorized", message)
-        .with_hint(format!("`skillpkg login --registry {url}` keeps one")))
+        .with_hint(beside_withheld(&registry, hint)))
 }

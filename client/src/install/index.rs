@@ -138,10 +138,14 @@ pub(super) async fn unknown(registry: &Registry, name: &QualifiedName) -> Error 
         None if registry.has_token() => error.with_hint(
             "look for it with `skillpkg search`; one of a private scope is shown to its members",
         ),
-        None => error.with_hint(
-            "look for it with `skillpkg search`; one of a private scope is shown to its members, \
-             after `skillpkg login`",
-        ),
+        None => {
+            let hint = "look for it with `skillpkg search`; one of a private scope is shown to its \
+                        members, after `skillpkg login`";
+            error.with_hint(match registry.withheld() {
+                Some(reason) => format!("{hint}; {reason}"),
+                None => hint.to_owned(),
+            })
+        }
     }
 }
 

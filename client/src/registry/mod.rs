@@ -57,6 +57,8 @@ pub struct Registry {
     shelf: Option<Shelf>,
     /// Counts what is sent of an archive.
     meter: Meter,
+    /// Why the token of the environment is not sent to it, where there is one.
+    withheld: Option<&'static str>,
 }
 
 impl Registry {
@@ -72,7 +74,7 @@ impl Registry {
         connection: &Connection,
     ) -> Result<Self, Error> {
         let transport = Transport::new(url, token, connection, Patience::default())?;
-        Ok(Self { transport, shelf: None, meter: Meter::default() })
+        Ok(Self { transport, shelf: None, meter: Meter::default(), withheld: None })
     }
 
     /// The registry that `name` is asked for at; it never falls through to another.
@@ -98,7 +100,8 @@ impl Registry {
         Policy::of_user(settings)?.check_registry(&choice.url)?;
         let token = token_for(settings, choice)?;
         let connection = settings.connections.get(&choice.url).cloned().unwrap_or_default();
-        Self::with_connection(choice.url.clone(), token, &connection)
+        let registry = Self::with_connection(choice.url.clone(), token, &connection)?;
+        Ok(Self { withheld: withheld(settings, choice), ..registry })
     }
 
     /// The same, spoken to as nobody.
@@ -115,7 +118,8 @@ impl Registry {
     /// What a bundle holds of the registry at `url`, asked in its place.
     pub(crate) fn carried(carried: &Arc<Carried>, url: &Url) -> Result<Self, Error> {
         let shelf = Some(carried.shelf(url)?);
-        Ok(Self { transport: Transport::none(url.clone()), shelf, meter: Meter::default() })
+        let transport = Transport::none(url.clone());
+        Ok(Self { transport, shelf, meter: Meter::default(), withheld: None })
     }
 
     /// Its base URL.
@@ -134,6 +138,12 @@ impl Registry {
             Some(bundle) => Place::bundle(bundle.shown(), self.url()),
             None => Place::registry(self.url()),
         }
+    }
+
+    /// Why the token in the environment is not sent to it, as a sentence; [`None`] where there is none
+    /// or it is.
+    pub fn withheld(&self) -> Option<&'static str> {
+        self.withheld
     }
 
     /// Whether it is spoken to with a token.
@@ -372,10 +382,27 @@ impl Registry {
 /// the default of the configuration, and for no other: where a scope is routed to another one, that
 /// gets the token that was kept for it, if there is one.
 fn token_for(settings: &Settings, choice: &RegistryChoice) -> Result<Option<String>, Error> {
-    let is_default = settings.registry.as_ref().is_some_and(|chosen| chosen.url == choice.url);
     match &settings.token {
-        Some(token) if is_default && choice.chosen == Chosen::ByUser => Ok(Some(token.clone())),
+        Some(token) if withheld(settings, choice).is_none() => Ok(Some(token.clone())),
         _ => Credentials::new(&settings.home).token(&choice.url),
+    }
+}
+
+/// Why the token in the environment does not go to a registry; [`None`] where there is none or it
+/// does.
+fn withheld(settings: &Settings, choice: &RegistryChoice) -> Option<&'static str> {
+    settings.token.as_ref()?;
+    let is_default = settings.registry.as_ref().is_some_and(|chosen| chosen.url == choice.url);
+    match choice.chosen {
+        Chosen::ByProject => Some(
+            "`SKILLPKG_TOKEN` is set, and is not sent to a registry that a project's `skillpkg.toml` \
+             names: `SKILLPKG_REGISTRY` or `--registry` says that you mean it",
+        ),
+        Chosen::ByUser if is_default => None,
+        Chosen::ByUser => Some(
+            "`SKILLPKG_TOKEN` is set, and goes to the chosen registry alone, not to one that a scope \
+             is routed to",
+        ),
     }
 }
 

@@ -61,6 +61,9 @@ fn a_registry_that_a_project_names_gets_no_token_of_another() {
     machine.write("skillpkg.toml", format!("registry = \"{}\"\n", theirs.url));
     let ran = machine.run(&["whoami", "--json"]);
     assert_eq!((ran.code, ran.error_code().as_str()), (5, "unauthorized"));
+    let hint = ran.json()["error"]["hint"].as_str().unwrap().to_owned();
+    assert!(hint.starts_with("`SKILLPKG_TOKEN` is set, and is not sent"), "{hint}");
+    assert!(hint.contains("skillpkg login"), "{hint}");
     let _ = machine.run(&["search", "x"]);
     let ran = machine.run_with(&["login", "--json"], "skp_mine");
     assert_eq!((ran.code, ran.error_code().as_str()), (5, "registry_of_project"));

@@ -35,10 +35,12 @@ pub(super) async fn registry_of(
     let url = registry_text(registry.url());
     if !registry.has_token() && !is_job(context, trusted, &registry) {
         let message = format!("publishing needs a token, and there is none for {url}");
-        return Err(Error::new(Kind::Refused, "unauthorized", message).with_hint(format!(
+        let hint = format!(
             "`skillpkg login --registry {url}` keeps one; its operator makes one with \
              `skillpkg-registry user add`"
-        )));
+        );
+        return Err(Error::new(Kind::Refused, "unauthorized", message)
+            .with_hint(account::beside_withheld(&registry, hint)));
     }
     account::checked(context, registry).await
 }

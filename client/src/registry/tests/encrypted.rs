@@ -58,7 +58,10 @@ fn serve(certificate: &str) -> u16 {
 async fn account(url: &str, ca: Option<&str>) -> Result<String, Error> {
     let connection = Connection { ca: ca.map(|file| certificates().join(file)), proxy: None };
     let transport = Transport::new(registry_url(url).unwrap(), None, &connection, patience())?;
-    Ok(Registry { transport, shelf: None, meter: Meter::default() }.who_am_i().await?.account)
+    Ok(Registry { transport, shelf: None, meter: Meter::default(), withheld: None }
+        .who_am_i()
+        .await?
+        .account)
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ fn registry_at(url: &str, token: Option<&str>) -> Registry {
     let url = registry_url(url).unwrap();
     let token = token.map(str::to_owned);
     let transport = Transport::new(url, token, &Connection::default(), patience()).unwrap();
-    Registry { transport, shelf: None, meter: Meter::default() }
+    Registry { transport, shelf: None, meter: Meter::default(), withheld: None }
 }
 
 fn registry(server: &Server) -> Registry {
