@@ -26,8 +26,12 @@ fn main() -> ExitCode {
             let mut message =
                 commands::explained(message, commands::CommandLine::command(), std::env::args_os());
             leave_out_vain_tips(&mut message);
-            if message.use_stderr() && std::env::args_os().any(|argument| argument == "--json") {
+            let is_json = std::env::args_os().any(|argument| argument == "--json");
+            if message.use_stderr() && is_json {
                 output::fail_usage(&message);
+            }
+            if message.kind() == ErrorKind::DisplayVersion && is_json {
+                return version_as_json();
             }
             if let Err(error) = message.print()
                 && !message.use_stderr()
@@ -40,6 +44,22 @@ fn main() -> ExitCode {
         }
     };
     commands::run(command_line)
+}
+
+/// Answers `--version --json`.
+fn version_as_json() -> ExitCode {
+    let output = Output { json: true, quiet: false, verbose: false, input: false };
+    let answer = serde_json::json!({
+        "name": env!("CARGO_PKG_NAME"),
+        "version": env!("CARGO_PKG_VERSION"),
+    });
+    match output.json(&answer) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output.fail(&error);
+            ExitCode::from(error.kind.exit_code())
+        }
+    }
 }
 
 /// Takes out the tip to pass what looks like an option behind `--` as a value, where no value starts

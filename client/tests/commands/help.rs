@@ -101,6 +101,8 @@ fn the_help_of_every_command_has_an_example_of_it() {
 fn the_version_goes_to_stdout() {
     let ran = Machine::new().ok(&["--version"]);
     assert_eq!(ran.stdout, concat!("skillpkg ", env!("CARGO_PKG_VERSION"), "\n"));
+    let shown = Machine::new().ok(&["--version", "--json"]).json();
+    assert_eq!((&shown["name"], shown["version"].is_string()), (&"skillpkg".into(), true));
 }
 
 #[test]

@@ -88,6 +88,9 @@ impl Token {
                 if format.json {
                     output::json(&serde_json::json!({"tokens": tokens}))?;
                 } else {
+                    if !tokens.is_empty() {
+                        output::tell("id, grants, end, last use (to the hour), label:");
+                    }
                     let now = clock::now();
                     for token in tokens {
                         let end = match token.expires.as_deref() {

@@ -170,6 +170,8 @@ fn a_yank_is_seen_by_all_and_can_be_taken_back() {
     assert_eq!(refused.error_code(), "not_an_owner");
     let yanked = ada.json(&["yank", "waitlist@1.3.0", "--reason", "asks twice"]);
     assert_eq!((&yanked["yanked"], &yanked["version"]), (&json!(true), &json!("1.3.0")));
+    let again = ada.run(&["yank", "waitlist@1.3.0", "--reason", "asks twice"]).succeeded();
+    assert!(again.stderr.contains("was yanked already"), "{}", again.stderr);
     let strange = ada.run(&["yank", "waitlist@1.3.0", "--reason", "a\u{1b}[31mb"]).ended_with(1);
     assert!(!strange.stderr.contains("[31mb"), "{}", strange.stderr);
     let reader = context.machine("reader");
