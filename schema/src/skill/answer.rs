@@ -3,7 +3,7 @@
 use super::fence::{Most, fences};
 use super::resolve::ResolveError;
 use crate::diagnostic::escape;
-use crate::json::{self, Bounds, Json};
+use crate::json::{self, Bounds, Json, JsonError, JsonReason};
 use crate::limits::MAX_ARGUMENT_BYTES;
 
 /// How much of an answer is read as JSON.
@@ -40,15 +40,22 @@ pub(super) fn in_text(callable: Callable<'_>, text: &str) -> Result<Option<Writt
         ));
     }
     let whole = text.trim();
-    if whole.starts_with(['{', '['])
-        && let Ok(value) = json::parse(whole, &BOUNDS)
-    {
-        let calls = if is_call(callable, &value) {
-            structured_all(&value)?
-        } else {
-            bare_calls(callable, whole)?
-        };
-        return only(calls);
+    if whole.starts_with(['{', '[']) {
+        match json::parse(whole, &BOUNDS) {
+            Ok(value) => {
+                let calls = if is_call(callable, &value) {
+                    structured_all(&value)?
+                } else {
+                    bare_calls(callable, whole)?
+                };
+                return only(calls);
+            }
+            // Whatever call it holds would be overlooked.
+            Err(JsonError { reason: reason @ JsonReason::TooDeep(_), .. }) => {
+                return Err(error("answer_too_deep", format!("the answer is {reason}")));
+            }
+            Err(_) => {}
+        }
     }
     let mut calls = Vec::new();
     let mut outside = String::with_capacity(text.len());
