@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
 use crate::address::text_serde;
 use crate::diagnostic::escape;
 
@@ -61,10 +64,12 @@ fn check(text: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-/// The nearest legal name to `text`: lower case, words of letters and digits joined by `-`.
+/// The nearest legal name to `text`: lower case, words of letters and digits joined by `-`, accents
+/// left out.
 pub fn nearest_legal(text: &str) -> Option<String> {
     let mut name = String::new();
-    for word in text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
+    let plain: String = text.nfd().filter(|character| !is_combining_mark(*character)).collect();
+    for word in plain.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()) {
         if !name.is_empty() {
             name.push('-');
         }
@@ -168,7 +173,7 @@ pub(crate) fn written_elsewhere(text: &str) -> Option<NameError> {
     if text.contains("://") || starts.iter().any(|start| text.starts_with(start)) {
         let reason = "it is a place on the web, and what is published at a registry is meant by \
                       `name` or `scope/name`";
-        return Some(written(reason, None));
+        return Some(written(reason, named_by_address(text)));
     }
     if let Some(rest) = text.strip_prefix('@') {
         let name = rest.split_once('@').map_or(rest, |(name, _)| name);
@@ -183,6 +188,17 @@ pub(crate) fn written_elsewhere(text: &str) -> Option<NameError> {
         _ => return None,
     };
     Some(written(reason, None))
+}
+
+/// The name that the address of a page of a registry, or of one of its faces, ends in.
+fn named_by_address(text: &str) -> Option<String> {
+    let (_, path) = text.split_once("://")?;
+    let path = path.split(['?', '#']).next()?;
+    let mut parts = path.split('/').skip(1).skip_while(|part| !matches!(*part, "s" | "skills"));
+    let (_, scope, name) = (parts.next()?, parts.next()?, parts.next()?);
+    // `tree` and `blob` are what stands behind a repository that is called `skills`.
+    let name = QualifiedName::from_wire(scope, name).ok()?;
+    (!matches!(scope, "tree" | "blob")).then(|| name.to_string())
 }
 
 impl FromStr for QualifiedName {
@@ -263,6 +279,7 @@ mod tests {
     fn the_nearest_legal_name_is_offered() {
         assert_eq!(nearest_legal("My Skill!"), Some("my-skill".to_owned()));
         assert_eq!(nearest_legal("../../x"), Some("x".to_owned()));
+        assert_eq!(nearest_legal("Café ünï"), Some("cafe-uni".to_owned()));
         assert_eq!(nearest_legal("日本"), None);
     }
 
@@ -279,7 +296,10 @@ mod tests {
             ("a/b/c", "more than one `/`"),
             ("https://github.com/acme/x", "is a place on the web"),
             ("git@github.com:acme/x.git", "is a place on the web"),
+            ("http://127.0.0.1:7770/s/acme/x", "`scope/name`; `acme/x` would be"),
+            ("https://a.b/prefix/skills/_/x/1.0.0", "`scope/name`; `x` would be"),
             ("github.com/acme/x", "is a place on the web"),
+            ("https://github.com/acme/skills/tree/main", "by `name` or `scope/name`"),
         ] {
             let error = text.parse::<QualifiedName>().unwrap_err().to_string();
             assert!(error.contains(told) && error.contains(&format!("`{text}`")), "{error}");
