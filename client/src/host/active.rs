@@ -117,8 +117,8 @@ impl Host {
             "skill_not_active",
             format!("`{shown}` is not an active skill of this project"),
         );
-        let named: Option<QualifiedName> = skill.parse().ok();
-        if let Some(name) = named.filter(|name| moment.lock.skill(name).is_some()) {
+        let whole: Option<QualifiedName> = skill.parse().ok();
+        if let Some(name) = whole.filter(|name| moment.lock.skill(name).is_some()) {
             return error.with_hint(if moment.hidden.contains(&name) {
                 format!("it is installed: `skillpkg activate {shown}`")
             } else {
