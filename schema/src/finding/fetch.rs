@@ -110,8 +110,34 @@ const RUNNING: [&str; 9] = [
 /// Programs that run what stands behind them, or a text that they are given.
 const EVALUATORS: [&str; 3] = ["eval", "iex", "invoke-expression"];
 
-/// Where a text fetches and runs, and what is said of it; in order, one a line at most.
-pub(crate) fn fetched_and_run(text: &str, is_prose: bool) -> Vec<(usize, &'static str)> {
+/// A place where a text runs what it fetches or unpacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FetchedAndRun {
+    /// Where it is run, in bytes.
+    pub(crate) offset: usize,
+    /// Where it was fetched or unpacked, where that is another line.
+    pub(crate) fetched: Option<usize>,
+    what: &'static str,
+}
+
+impl FetchedAndRun {
+    /// What is said of it; `line` tells the line of a byte, from 1.
+    pub(crate) fn message(&self, line: impl Fn(usize) -> usize) -> String {
+        let what = self.what;
+        match self.fetched.map(line) {
+            None => what.to_owned(),
+            Some(line) if what == FETCHED => {
+                format!("runs what line {line} fetches from elsewhere, which no review has seen")
+            }
+            Some(line) => {
+                format!("runs what line {line} unpacks from a text that nobody can read")
+            }
+        }
+    }
+}
+
+/// Where a text fetches and runs; in order, one a line at most.
+pub(crate) fn fetched_and_run(text: &str, is_prose: bool) -> Vec<FetchedAndRun> {
     let mut found = Vec::new();
     let whole = text.to_ascii_lowercase();
     if !TRIGGERS.iter().chain(&RUNNING).any(|word| whole.contains(word)) {
@@ -124,21 +150,26 @@ pub(crate) fn fetched_and_run(text: &str, is_prose: bool) -> Vec<(usize, &'stati
         let lower = line.to_ascii_lowercase();
         for (at, part) in parts(&lower, is_prose) {
             let part = part.as_ref();
-            let hit = in_line(part).or_else(|| remembered.runs(part));
-            let behind = remembered.take(part);
+            let hit = in_line(part).map(|(column, what)| (column, what, offset));
+            let hit = hit.or_else(|| remembered.runs(part));
+            let behind = remembered.take(part, offset);
             // Fetched and run in one line.
             let hit = hit.or_else(|| {
-                let (column, what) = remembered.runs(part.get(behind?..)?)?;
-                Some((behind? + column, what))
+                let (column, what, fetched) = remembered.runs(part.get(behind?..)?)?;
+                Some((behind? + column, what, fetched))
             });
-            if let Some((column, what)) = hit {
-                found.push((offset + (at + column).min(line.len()), what));
+            if let Some((column, what, fetched)) = hit {
+                found.push(FetchedAndRun {
+                    offset: offset + (at + column).min(line.len()),
+                    fetched: (fetched != offset).then_some(fetched),
+                    what,
+                });
                 break;
             }
         }
     }
     // An offset may have been moved into a character by what was unescaped before it.
-    for (offset, _) in &mut found {
+    for FetchedAndRun { offset, .. } in &mut found {
         while !text.is_char_boundary(*offset) {
             *offset -= 1;
         }

@@ -96,8 +96,9 @@ fn in_file(path: &SkillPath, bytes: &[u8], is_whole: bool, findings: &mut Findin
             sink.until(&text, hidden.kind, hidden.offset, end, hidden.message);
         }
     }
-    for (offset, message) in fetch::fetched_and_run(text.whole(), is_markdown) {
-        sink.at(&text, FindingKind::FetchAndRun, offset, message);
+    for run in fetch::fetched_and_run(text.whole(), is_markdown) {
+        let message = run.message(|offset| text.place(offset).0);
+        sink.at(&text, FindingKind::FetchAndRun, run.offset, &message);
     }
     if is_skill_file {
         host::find(&text, &mut sink);

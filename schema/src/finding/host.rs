@@ -33,7 +33,7 @@ fn hooks(text: &Text<'_>) -> Vec<usize> {
             .is_some_and(|rest| rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':'))
     });
     let Some((start, _)) = key else { return Vec::new() };
-    let Ok(file) = skill::parse(whole.as_bytes(), "SKILL.md") else { return Vec::new() };
+    let Ok(file) = skill::parse_unnamed(whole.as_bytes(), "SKILL.md") else { return Vec::new() };
     let mut commands = Vec::new();
     if let Some(hooks) = file.metadata.get(HOOKS) {
         texts_of(hooks, &mut commands, DEEPEST);
@@ -81,8 +81,11 @@ fn is_command(key: &str) -> bool {
 }
 
 /// Each command in a text that a host runs when it reads it, with the offset at which it stands: each
-/// `` !`command` `` that is not the end of a word or of code, and the content of each fence whose
-/// info string starts with `!`.
+/// `` !`command` `` at the start of a word, and the content of each fence whose info string starts
+/// with `!`.
+///
+/// `` `$!` `` and the like are the ends of words. In `` `if !` or `x` `` a word starts, though the
+/// backquote closes a span of code: a host that reads no Markdown runs what stands up to the next one.
 pub fn commands(text: &str) -> Vec<(usize, String)> {
     let mut commands = Vec::new();
     let mut add = |offset: usize, command: &str| {
@@ -93,8 +96,7 @@ pub fn commands(text: &str) -> Vec<(usize, String)> {
     };
     for (position, opening) in text.match_indices("!`") {
         let before = text.get(..position).and_then(|before| before.chars().next_back());
-        let is_within = |one: char| one.is_alphanumeric() || matches!(one, '_' | '`');
-        if before.is_some_and(is_within) {
+        if !before.is_none_or(starts_word) {
             continue;
         }
         let behind = text.get(position + opening.len()..).unwrap_or_default();
@@ -132,6 +134,13 @@ pub fn commands(text: &str) -> Vec<(usize, String)> {
     commands
 }
 
+/// Whether a word may start behind the character.
+fn starts_word(before: char) -> bool {
+    before.is_whitespace()
+        || matches!(before, '(' | '[' | '{' | '<' | '>' | '"' | '\'' | '|' | '*' | '-' | '+' | ':')
+        || matches!(before, ',' | ';' | '=' | '–' | '—' | '“' | '‘' | '«' | '（' | '「' | '：')
+}
+
 /// A line without the marks of quotations and of items of lists before it.
 fn unmarked(line: &str) -> &str {
     let mut rest = line;
@@ -165,6 +174,10 @@ mod tests {
             ("Text ```!inline``` x.", vec!["inline"]),
             ("Use `println!` and `vec!` here, done!`", vec![]),
             ("Wow!`code` and !` ` and !``x``", vec![]),
+            ("Save it with `PID=$!` and poll with `kill -0`.", vec![]),
+            ("A `#!` line names the `sh`, `\\!` is `!`.", vec![]),
+            ("Wrapped with `if !` to fail; the `x`.", vec!["to fail; the"]),
+            ("*!`a`* |!`b`| \"!`c`\" 「!`d`」", vec!["a", "b", "c", "d"]),
             ("```sh\n! id\n```", vec![]),
         ] {
             let found: Vec<String> =

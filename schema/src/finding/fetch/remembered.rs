@@ -19,11 +19,14 @@ const SHORTEST_FILE: usize = 2;
 #[derive(Default)]
 pub(super) struct Remembered {
     line: usize,
+    offset: usize,
     kept: VecDeque<Kept>,
 }
 
 struct Kept {
     line: usize,
+    /// Where the line starts that fetched it.
+    offset: usize,
     name: Name,
     what: &'static str,
 }
@@ -35,22 +38,24 @@ enum Name {
 }
 
 impl Remembered {
-    /// Whether the line, in lower case, runs something that was fetched before.
-    pub(super) fn runs(&self, line: &str) -> Option<(usize, &'static str)> {
+    /// Whether the line, in lower case, runs something that was fetched before: where, what is said
+    /// of it, and the offset of the line that fetched it.
+    pub(super) fn runs(&self, line: &str) -> Option<(usize, &'static str, usize)> {
         let lately = |kept: &&Kept| self.line - kept.line <= MOST_LINES;
         self.kept.iter().filter(lately).find_map(|kept| {
             let at = match &kept.name {
                 Name::File(file) => runs_file(line, file)?,
                 Name::Variable(name) => runs_variable(line, name)?,
             };
-            Some((at, kept.what))
+            Some((at, kept.what, kept.offset))
         })
     }
 
-    /// Takes in what the line, in lower case, fetches into a file or a variable; answers with where
-    /// the next command of the line starts, if it has one.
-    pub(super) fn take(&mut self, line: &str) -> Option<usize> {
+    /// Takes in what the line at `offset`, in lower case, fetches into a file or a variable; answers
+    /// with where the next command of the line starts, if it has one.
+    pub(super) fn take(&mut self, line: &str, offset: usize) -> Option<usize> {
         self.line += 1;
+        self.offset = offset;
         let mut fetched = None;
         if let Some((at, file)) = fetched_file(line) {
             self.keep(Name::File(file), FETCHED);
@@ -88,7 +93,7 @@ impl Remembered {
 
     fn keep(&mut self, name: Name, what: &'static str) {
         self.kept.retain(|kept| kept.name != name);
-        self.kept.push_back(Kept { line: self.line, name, what });
+        self.kept.push_back(Kept { line: self.line, offset: self.offset, name, what });
         if self.kept.len() > MOST_REMEMBERED {
             self.kept.pop_front();
         }
