@@ -27,6 +27,10 @@ const MAX_TILE_BYTES: u64 = 256 * 32;
 
 /// Who shows a log.
 #[derive(Debug, Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is made for a command, and none is kept in a list"
+)]
 pub enum LogSource {
     /// A registry.
     Registry(Registry),
