@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use skillpkg_schema::diagnostic::escape_whole;
+use skillpkg_schema::diagnostic::escape_quoted;
 use skillpkg_schema::finding::host_commands;
 use skillpkg_schema::tree::Tree as _;
 use skillpkg_schema::{Manifest, SkillPath};
@@ -120,10 +120,10 @@ pub(crate) fn host_settings(manifest: &Manifest) -> BTreeSet<String> {
 /// phrases that are safe to print: tools, settings, commands that the host is to run.
 pub fn host_requests(manifest: &Manifest, skill_file: &str) -> Vec<String> {
     let tools = allowed_tools(manifest);
-    let tools = tools.iter().map(|tool| format!("the tool `{}`", escape_whole(tool)));
+    let tools = tools.iter().map(|tool| format!("the tool `{}`", escape_quoted(tool)));
     let settings = host_settings(manifest).into_iter();
     let commands = commands_in(skill_file);
-    let commands = commands.iter().map(|command| format!("to run `{}`", escape_whole(command)));
+    let commands = commands.iter().map(|command| format!("to run `{}`", escape_quoted(command)));
     tools.chain(settings.map(|setting| format!("the setting {setting}"))).chain(commands).collect()
 }
 
@@ -173,7 +173,7 @@ fn collect(path: &str, value: &Value, told: &mut BTreeSet<String>) {
 }
 
 fn phrase(path: &str, value: &str) -> String {
-    format!("`{}`: {}", escape_whole(path), escape_whole(value))
+    format!("`{}`: {}", escape_quoted(path), escape_quoted(value))
 }
 
 /// The commands in the prose of a snapshot that a host may run when it reads it, in their order;

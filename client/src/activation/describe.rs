@@ -1,6 +1,6 @@
 //! What a skill runs, in full, for the person who approves it.
 
-use skillpkg_schema::diagnostic::{escape_in_backticks, escape_whole};
+use skillpkg_schema::diagnostic::{escape_quoted, escape_whole};
 use skillpkg_schema::finding::{Finding, Findings};
 
 use super::Checked;
@@ -17,16 +17,12 @@ pub fn describe(checked: &Checked) -> Vec<String> {
     let manifest = &checked.manifest;
     let mut lines = vec![format!(
         "`{}` {} ({})",
-        escape_in_backticks(&manifest.name.to_string()),
-        escape_in_backticks(&manifest.version.to_string()),
+        escape_quoted(&manifest.name.to_string()),
+        escape_quoted(&manifest.version.to_string()),
         checked.address
     )];
     for tool in &manifest.tools {
-        lines.push(format!(
-            "  tool `{}` runs: {}",
-            escape_in_backticks(&tool.id),
-            run_line(&tool.run)
-        ));
+        lines.push(format!("  tool `{}` runs: {}", escape_quoted(&tool.id), run_line(&tool.run)));
     }
     for script in &manifest.scripts {
         let runner = checked
@@ -36,9 +32,9 @@ pub fn describe(checked: &Checked) -> Vec<String> {
             .map_or("no runner", |found| found.runner.as_str());
         lines.push(format!(
             "  script `{}` runs: `{}` ({}) with {runner}; {}, for at most {} s and {} bytes of output",
-            escape_in_backticks(&script.name),
-            escape_in_backticks(script.path.as_str()),
-            escape_whole(&script.runtime),
+            escape_quoted(&script.name),
+            escape_quoted(script.path.as_str()),
+            escape_quoted(&script.runtime),
             if script.requires_permission { "asks before each call" } else { "never asks again" },
             script.timeout_seconds,
             script.maximum_output_bytes
@@ -48,13 +44,10 @@ pub fn describe(checked: &Checked) -> Vec<String> {
         lines.push(match &program.path {
             Some(path) => format!(
                 "  program `{}`: {}",
-                escape_in_backticks(&program.name),
-                escape_in_backticks(&path.display().to_string())
+                escape_quoted(&program.name),
+                escape_quoted(&path.display().to_string())
             ),
-            None => format!(
-                "  program `{}`: whichever a call names",
-                escape_in_backticks(&program.name)
-            ),
+            None => format!("  program `{}`: whichever a call names", escape_quoted(&program.name)),
         });
     }
     if !checked.runs_anything() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use skillpkg_schema::Manifest;
-use skillpkg_schema::diagnostic::{escape_in_backticks, escape_whole};
+use skillpkg_schema::diagnostic::{escape_quoted, escape_whole};
 use skillpkg_schema::manifest::{Mode, ToolEntry};
 use skillpkg_schema::skill::Dialect;
 
@@ -37,7 +37,7 @@ pub fn widening(approved: &Manifest, offered: &Manifest) -> Vec<String> {
     executables(approved, offered, &mut lines);
     let before = allowed_tools(approved);
     for tool in allowed_tools(offered).difference(&before) {
-        lines.push(format!("allowed tool `{}` is new", escape_in_backticks(tool)));
+        lines.push(format!("allowed tool `{}` is new", escape_quoted(tool)));
     }
     let before = host_settings(approved);
     for setting in host_settings(offered).difference(&before) {
@@ -60,14 +60,14 @@ fn programs(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
             .iter()
             .any(|known| known.name == program.name && known.dynamic == program.dynamic);
         if !known {
-            lines.push(format!("program `{}` is new", escape_in_backticks(&program.name)));
+            lines.push(format!("program `{}` is new", escape_quoted(&program.name)));
         }
     }
 }
 
 fn tools(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
     for tool in &offered.tools {
-        let id = escape_in_backticks(&tool.id);
+        let id = escape_quoted(&tool.id);
         match approved.tools.iter().find(|known| known.id == tool.id) {
             None => lines.push(format!("tool `{id}` is new, and runs: {}", run_line(&tool.run))),
             Some(known) if known.run != tool.run => lines.push(format!(
@@ -104,22 +104,22 @@ fn essence(schema: &str) -> Option<serde_json::Value> {
 
 fn scripts(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
     for script in &offered.scripts {
-        let name = escape_in_backticks(&script.name);
+        let name = escape_quoted(&script.name);
         let Some(known) = approved.scripts.iter().find(|known| known.name == script.name) else {
             lines.push(format!(
                 "script `{name}` is new, and runs `{}` ({})",
-                escape_in_backticks(script.path.as_str()),
-                escape_whole(&script.runtime)
+                escape_quoted(script.path.as_str()),
+                escape_quoted(&script.runtime)
             ));
             continue;
         };
         if known.runtime != script.runtime || known.path != script.path {
             lines.push(format!(
                 "script `{name}` ran `{}` ({}) and would run `{}` ({})",
-                escape_in_backticks(known.path.as_str()),
-                escape_whole(&known.runtime),
-                escape_in_backticks(script.path.as_str()),
-                escape_whole(&script.runtime)
+                escape_quoted(known.path.as_str()),
+                escape_quoted(&known.runtime),
+                escape_quoted(script.path.as_str()),
+                escape_quoted(&script.runtime)
             ));
         }
         if known.requires_permission && !script.requires_permission {
@@ -149,7 +149,7 @@ fn requirements(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>
         ("required environment variable", &before.env, &after.env),
     ] {
         for name in after.iter().filter(|name| !before.contains(name)) {
-            lines.push(format!("{what} `{}` is new", escape_in_backticks(name)));
+            lines.push(format!("{what} `{}` is new", escape_quoted(name)));
         }
     }
 }
@@ -159,10 +159,7 @@ fn executables(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>)
         let known =
             approved.file(file.path.as_str()).is_some_and(|known| known.mode == Mode::Executable);
         if !known {
-            lines.push(format!(
-                "executable file `{}` is new",
-                escape_in_backticks(file.path.as_str())
-            ));
+            lines.push(format!("executable file `{}` is new", escape_quoted(file.path.as_str())));
         }
     }
 }
@@ -177,7 +174,7 @@ fn contents(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
             // Told as a new executable file.
             continue;
         }
-        let path = escape_in_backticks(file.path.as_str());
+        let path = escape_quoted(file.path.as_str());
         match known {
             None => lines.push(format!("`{path}`, {what}, is new")),
             Some(known) if known.sha256 != file.sha256 => {
@@ -218,7 +215,7 @@ fn beside(approved: &Manifest, offered: &Manifest, lines: &mut Vec<String>) {
             let known = approved.file(file.path.as_str());
             known.is_none_or(|known| known.sha256 != file.sha256)
         })
-        .map(|file| format!("`{}`", escape_in_backticks(file.path.as_str())))
+        .map(|file| format!("`{}`", escape_quoted(file.path.as_str())))
         .collect();
     if changed.is_empty() {
         return;
@@ -248,6 +245,6 @@ fn stays(approved: &Manifest, offered: &Manifest) -> Vec<String> {
         approved.tools.iter().any(|known| known.id == tool.id && known.run == tool.run)
             && runs_a_file(offered, tool)
     });
-    let scripts = scripts.map(|script| format!("script `{}`", escape_in_backticks(&script.name)));
-    scripts.chain(tools.map(|tool| format!("tool `{}`", escape_in_backticks(&tool.id)))).collect()
+    let scripts = scripts.map(|script| format!("script `{}`", escape_quoted(&script.name)));
+    scripts.chain(tools.map(|tool| format!("tool `{}`", escape_quoted(&tool.id)))).collect()
 }
