@@ -15,14 +15,12 @@ pub(crate) async fn skill(registry: &Registry, name: &QualifiedName) -> Error {
     let url = registry_text(registry.url());
     let message = format!("there is no skill `{name}` at {url} that you may read");
     let error = Error::new(Kind::Failed, "skill_not_found", message);
-    match registry.nearest(name).await {
-        Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None => {
-            let hint = "`skillpkg search` finds skills by words";
-            let withheld = registry.withheld().filter(|_| !registry.has_token());
-            error.with_hint(withheld.map_or(hint.to_owned(), |reason| format!("{hint}; {reason}")))
-        }
+    if let Some(near) = registry.nearest(name).await {
+        return error.with_hint(format!("did you mean `{near}`?"));
     }
+    let hint = "`skillpkg search` finds skills by words";
+    let withheld = registry.withheld().filter(|_| !registry.has_token());
+    error.with_hint(withheld.map_or_else(|| hint.to_owned(), |reason| format!("{hint}; {reason}")))
 }
 
 /// Of a request about `name`, and a `version` of it, that failed: where the registry says no more
