@@ -109,8 +109,17 @@ impl fmt::Display for Diagnostic {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Faults(Vec<Diagnostic>);
 
+/// Sorts diagnostics by file, line and column, as a reader goes through them; those of one place stay
+/// as they were found. What is of no file comes first, and what is of no line last in its file.
+pub fn sort(diagnostics: &mut [Diagnostic]) {
+    diagnostics.sort_by(|one, other| {
+        let place = |one: &Diagnostic| (one.line.unwrap_or(u32::MAX), one.column);
+        one.file.cmp(&other.file).then_with(|| place(one).cmp(&place(other)))
+    });
+}
+
 impl Faults {
-    /// Every diagnostic, in the order found.
+    /// Every diagnostic, by its place.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.0
     }
@@ -125,8 +134,12 @@ impl Faults {
         self.0
     }
 
-    /// `value` when `diagnostics` hold no error, else all of them.
-    pub fn check<T>(value: T, diagnostics: Vec<Diagnostic>) -> Result<(T, Vec<Diagnostic>), Self> {
+    /// `value` when `diagnostics` hold no error, else all of them; each time by their places.
+    pub fn check<T>(
+        value: T,
+        mut diagnostics: Vec<Diagnostic>,
+    ) -> Result<(T, Vec<Diagnostic>), Self> {
+        sort(&mut diagnostics);
         if diagnostics.iter().any(|one| one.severity == Severity::Error) {
             Err(Self(diagnostics))
         } else {
@@ -181,9 +194,9 @@ pub fn escape_whole(text: &str) -> String {
     escaped
 }
 
-/// As [`escape_whole`], for what stands in backticks: it holds none itself, or it could end them and go
-/// on as text of ours.
-pub fn escape_in_backticks(text: &str) -> String {
+/// As [`escape_whole`], with backquotes escaped too: for what stands in backquotes where somebody
+/// decides by what is shown, so that no name ends its own quotation.
+pub fn escape_quoted(text: &str) -> String {
     escape_whole(text).replace('`', "\\u{60}")
 }
 
@@ -295,6 +308,25 @@ mod tests {
     }
 
     #[test]
+    fn diagnostics_are_in_the_order_of_their_places() {
+        let at = |code: &str, line, column| {
+            Diagnostic::error(code, "x").in_file("SKILL.md").at_line(line).at_column(column)
+        };
+        let found = vec![
+            at("d", 6, 1),
+            Diagnostic::error("g", "x").in_file("a/b.md"),
+            Diagnostic::error("f", "of no line").in_file("SKILL.md"),
+            at("c", 1, 10),
+            at("b", 1, 2),
+            Diagnostic::error("a", "x"),
+            Diagnostic { severity: Severity::Warning, ..at("e", 6, 1) },
+        ];
+        let faults = Faults::check((), found).unwrap_err();
+        let codes: Vec<&str> = faults.diagnostics().iter().map(|one| one.code.as_str()).collect();
+        assert_eq!(codes, ["a", "b", "c", "d", "e", "f", "g"]);
+    }
+
+    #[test]
     fn what_a_terminal_would_obey_is_escaped() {
         assert_eq!(escape("a\u{1b}[31m\u{202e}b\n"), "a\\u{1b}[31m\\u{202e}b\\n");
         assert_eq!(escape("déjà"), "déjà");
@@ -308,6 +340,11 @@ mod tests {
         );
         assert_eq!(escape_whole(&"x\n".repeat(300)), "x\\n".repeat(300));
         assert_eq!(escape(&"x".repeat(300)).chars().count(), 201);
+    }
+
+    #[test]
+    fn a_name_does_not_end_its_own_quotation() {
+        assert_eq!(escape_quoted("a` (python); `b\n"), "a\\u{60} (python); \\u{60}b\\n");
     }
 
     #[test]

@@ -33,7 +33,8 @@ pub struct PathError {
 /// `/`-separated and in NFC; no empty, `.` or `..` part; no control or invisible character,
 /// backslash or colon; no part that ends in a dot or a space, starts with a space, or is a Windows
 /// device; parts of at most 100 bytes, 255 in all, 16 deep; not beneath `.skillpkg`, and not `skillpkg.lock`.
-/// A ustar header holds it.
+/// A ustar header holds it. Nothing is packed with a name that has one of `?*<>|"`, which Windows
+/// cannot hold; what was packed so elsewhere is read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SkillPath(String);
 
@@ -142,6 +143,14 @@ pub fn is_windows_device(part: &str) -> bool {
     matches!(stem.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$" | "CLOCK$")
         || numbered("COM")
         || numbered("LPT")
+}
+
+/// The first character of a path that Windows takes in no name of a file.
+///
+/// What was published with one stays readable: no path is refused for it here, and nothing new is
+/// packed with one.
+pub fn windows_refuses(path: &SkillPath) -> Option<char> {
+    path.as_str().chars().find(|character| matches!(character, '?' | '*' | '<' | '>' | '|' | '"'))
 }
 
 impl FromStr for SkillPath {
@@ -253,6 +262,17 @@ mod tests {
         for text in ["SKILL.md", "a/b.c", ".env", ".github/x", "été/ß", "a b", "com10", "console"]
         {
             assert_eq!(path(text).as_str(), text);
+        }
+    }
+
+    #[test]
+    fn what_windows_cannot_hold_is_read_and_is_known() {
+        for character in ['?', '*', '<', '>', '|', '"'] {
+            let path = path(&format!("sub/a{character}b.md"));
+            assert_eq!(windows_refuses(&path), Some(character));
+        }
+        for text in ["SKILL.md", "a b", "a'b", "x#y%41z", "a+b,(c)[d]{e}=f!@&;~^$.md", "été"] {
+            assert_eq!(windows_refuses(&path(text)), None, "{text}");
         }
     }
 

@@ -160,7 +160,7 @@ fn values_that_go_on_at_the_margin_are_read_with_a_warning() {
     let both = read("name: a\ndescription: Use when: x\nmetadata: {\n\"a\": [\"b\"]\n}");
     assert_eq!(both.description, "Use when: x");
     assert_eq!(both.metadata["metadata"], json!({"a": ["b"]}));
-    assert_eq!(codes(&both), ["frontmatter_indentation", "frontmatter_verbatim"]);
+    assert_eq!(codes(&both), ["frontmatter_verbatim", "frontmatter_indentation"]);
 }
 
 #[test]

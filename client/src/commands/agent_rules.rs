@@ -18,6 +18,7 @@ pub(crate) fn check(file: &SkillFile, directory: &Path) -> Vec<Diagnostic> {
     let mut warn = |code: &str, message: String, hint: String| {
         told.push(Diagnostic::warning(code, message).in_file("SKILL.md").with_hint(hint));
     };
+    // That there is none is told already.
     let name = &file.name;
     // A name that is not even one of ours is told already.
     if !is_name(name) && name.parse::<SkillName>().is_ok() {
@@ -28,7 +29,7 @@ pub(crate) fn check(file: &SkillFile, directory: &Path) -> Vec<Diagnostic> {
     // `.` and a directory behind a link have names too.
     let real = directory.canonicalize().ok();
     let called = real.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
-    if let Some(called) = called.filter(|called| *called != name.as_str()) {
+    if let Some(called) = called.filter(|called| !name.is_empty() && *called != name.as_str()) {
         let message = format!(
             "`name` is `{}` and the directory is called `{}`: agents expect one name",
             escape(name),

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use skillpkg::Error;
-use skillpkg_schema::diagnostic::escape;
+use skillpkg::{Error, Kind};
+use skillpkg_schema::diagnostic::{self, escape};
 use skillpkg_schema::finding::{self, Findings};
 use skillpkg_schema::skill::{self, Dialect, Rules, Skill, SkillFile};
 use skillpkg_schema::{Diagnostic, Faults, QualifiedName, Severity, SkillName, SkillPath, Version};
 use skillpkg_store::pack::{PackOptions, Packing, chosen_files, version_missing};
 
+use crate::commands::packing::is_answered;
 use crate::commands::{agent_rules, subject};
 use crate::context::Context;
 
@@ -22,6 +23,9 @@ pub(crate) struct Arguments {
     /// Fill in missing descriptions, and take every file under `references/` as a resource
     #[arg(long)]
     compat: bool,
+    /// The name, in place of the one in the file
+    #[arg(long, value_name = "[SCOPE/]NAME")]
+    name: Option<String>,
 }
 
 /// What was found in one directory.
@@ -52,10 +56,16 @@ pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error>
         [] => vec![PathBuf::from(".")],
         some => some.to_vec(),
     };
+    let name = arguments.name.as_deref().map(str::parse::<QualifiedName>).transpose();
+    let name = name.map_err(|error| Error::new(Kind::Usage, "invalid_name", error.to_string()))?;
+    if name.is_some() && directories.len() > 1 {
+        let message = "`--name` names one skill, and several are to be checked";
+        return Err(Error::new(Kind::Usage, "usage", message));
+    }
     let rules = if arguments.compat { Rules::Compatible } else { Rules::Strict };
     let mut skills = Vec::with_capacity(directories.len());
     for directory in &directories {
-        let checked = check(subject::directory_of(directory), rules);
+        let checked = check(subject::directory_of(directory), rules, name.as_ref());
         tell(context, &checked)?;
         skills.push(checked);
     }
@@ -65,16 +75,16 @@ pub(crate) fn run(arguments: &Arguments, context: &Context) -> Result<u8, Error>
     Ok(u8::from(!ok))
 }
 
-fn check(directory: &Path, rules: Rules) -> Checked {
+fn check(directory: &Path, rules: Rules, name: Option<&QualifiedName>) -> Checked {
     let path = directory.to_string_lossy().into_owned();
     let skill = match subject::open_directory(directory) {
-        Ok(tree) => Skill::read(&tree, rules),
+        Ok(tree) => Skill::read_unnamed(&tree, rules),
         Err(Error { code, message, hint, .. }) => {
             Err(Diagnostic { hint, ..Diagnostic::error(&code, message) }.into())
         }
     };
     let mut findings = None;
-    let (name, diagnostics) = match skill {
+    let (name, mut diagnostics) = match skill {
         Err(faults) => (None, faults.into_diagnostics()),
         Ok(skill) => {
             findings = found(directory, &skill.file);
@@ -90,6 +100,13 @@ fn check(directory: &Path, rules: Rules) -> Checked {
             if skill.file.dialect == Dialect::Agent {
                 told.extend(agent_rules::check(&skill.file, directory));
             }
+            if let Some(name) = name {
+                let options = PackOptions { name: Some(name.clone()), ..PackOptions::default() };
+                told.retain(|one| !is_answered(one, &options));
+            }
+            for one in told.iter_mut().filter(|one| one.code == "name_missing") {
+                one.severity = Severity::Error;
+            }
             if rules == Rules::Strict {
                 // What packing refuses is an error, though a name and a version can be given then.
                 for one in &mut told {
@@ -101,9 +118,11 @@ fn check(directory: &Path, rules: Rules) -> Checked {
                     }
                 }
             }
-            (Some(skill.file.name), told)
+            let said = Some(skill.file.name).filter(|said| !said.is_empty());
+            (name.map(ToString::to_string).or(said), told)
         }
     };
+    diagnostic::sort(&mut diagnostics);
     let ok = diagnostics.iter().all(|one| one.severity != Severity::Error);
     Checked { path, name, ok, diagnostics, findings }
 }

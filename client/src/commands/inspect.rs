@@ -9,7 +9,7 @@ use skillpkg::install::found_in;
 use skillpkg_schema::finding::Finder;
 use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
 use skillpkg_schema::manifest::FileEntry;
-use skillpkg_schema::skill::parse;
+use skillpkg_schema::skill::parse_unnamed;
 use skillpkg_schema::{SkillName, SkillPath, Version};
 use skillpkg_store::archive::Sink;
 use skillpkg_store::pack::{PackOptions, Packing};
@@ -109,7 +109,7 @@ impl Sink for Looked {
 
 /// Adds what stands in `SKILL.md` alone.
 pub(crate) fn add_skill_file(inspection: &mut Inspection, bytes: &[u8]) -> Result<(), Error> {
-    let file = parse(bytes, "SKILL.md")?;
+    let file = parse_unnamed(bytes, "SKILL.md")?;
     inspection.warnings = file.warnings;
     if let Some(includes) = file.includes {
         inspection.includes = includes;

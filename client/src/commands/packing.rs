@@ -76,13 +76,22 @@ pub(crate) fn plan(
         let _working = Working::on(context.output, "Hashing");
         Packing::plan(directory, options).map_err(|faults| within(directory, faults))?
     };
-    for warning in packing.warnings() {
+    for warning in packing.warnings().iter().filter(|one| !is_answered(one, options)) {
         context.output.warn(&placed(directory, warning.clone()).to_string());
     }
     for file in &packing.manifest().files {
         context.output.detail(&format!("  {} ({})", file.path, counted(file.size, "byte")));
     }
     Ok(packing)
+}
+
+/// Whether it asks for a name or a version that was given.
+pub(crate) fn is_answered(warning: &Diagnostic, options: &PackOptions) -> bool {
+    match warning.code.as_str() {
+        "name_missing" | "name_not_published" => options.name.is_some(),
+        "version_not_published" => options.version.is_some(),
+        _ => false,
+    }
 }
 
 /// A diagnostic of a skill's file, with the skill's directory before it.

@@ -10,7 +10,7 @@ use skillpkg::state::{Active, State};
 use skillpkg::{Error, Kind};
 use skillpkg_schema::diagnostic::{escape, nearest};
 use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
-use skillpkg_schema::skill::{Rules, Skill, SkillFile, parse};
+use skillpkg_schema::skill::{Rules, Skill, SkillFile, parse_unnamed};
 use skillpkg_schema::tree::DirectoryTree;
 use skillpkg_schema::{ContentAddress, Manifest, QualifiedName};
 use skillpkg_store::content::{Store, StoreError};
@@ -94,7 +94,7 @@ impl Subject {
                 }
                 let scripts = snapshot.manifest.scripts.iter();
                 let scripts = scripts.map(|script| script.name.clone()).collect();
-                Ok((parse(&snapshot.skill_file, SKILL_FILE)?, scripts))
+                Ok((parse_unnamed(&snapshot.skill_file, SKILL_FILE)?, scripts))
             }
             Self::Archive(path) => {
                 let shown = escape(&path.to_string_lossy());

@@ -1,7 +1,7 @@
 //! One thing that a skill needs and that is not here.
 
 use serde::Serialize;
-use skillpkg_schema::diagnostic::{Severity, escape_in_backticks};
+use skillpkg_schema::diagnostic::{Severity, escape_quoted};
 use skillpkg_schema::{Diagnostic, Manifest};
 
 /// What kind of thing a skill needs.
@@ -72,7 +72,7 @@ pub struct LeftToHost {
 pub(crate) fn listed(names: &[String]) -> String {
     names
         .iter()
-        .map(|name| format!("`{}`", escape_in_backticks(name)))
+        .map(|name| format!("`{}`", escape_quoted(name)))
         .collect::<Vec<_>>()
         .join(", ")
 }

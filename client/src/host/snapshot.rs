@@ -70,7 +70,7 @@ impl Snapshot {
                 Error::new(Kind::Verification, "verification_failed", message)
                     .with_hint("`skillpkg verify --repair` fetches it again")
             })?;
-        Ok(skill::parse(&bytes, "SKILL.md")?)
+        Ok(skill::parse_unnamed(&bytes, "SKILL.md")?)
     }
 
     /// The scripts, with their contracts compiled.

@@ -6,6 +6,7 @@ use rmcp::model::{
     SkillResource, SkillResources,
 };
 use serde_json::{Value, json};
+use skillpkg_schema::diagnostic::escape_quoted;
 use skillpkg_schema::skill::typed_frontmatter;
 
 use super::catalogue::{Catalogue, Served};
@@ -105,7 +106,8 @@ fn entry(host: &Host, contents: &Contents) -> Result<Skill, String> {
         )),
         None => Err(format!("its frontmatter has no `{key}`, which the extension asks for")),
     };
-    let mut frontmatter = SkillFrontmatter::new(take("name")?, take("description")?);
+    let said = take("name")?;
+    let mut frontmatter = SkillFrontmatter::new(said.clone(), take("description")?);
     frontmatter.extra = fields;
     let resources = files.iter().map(|file| {
         let uri = uri::of_path(name, file.path.as_str());
@@ -122,6 +124,16 @@ fn entry(host: &Host, contents: &Contents) -> Result<Skill, String> {
         SkillResources::Files(resources.collect()),
     )
     .with_meta(meta::of(own));
-    skill.validate().map_err(|error| error.to_string())?;
+    skill.validate().map_err(|error| {
+        let published = name.name().as_str();
+        if said == published {
+            return error.to_string();
+        }
+        format!(
+            "its file calls it `{}`, and hosts compare that with the name that it is published under: \
+             `name: {published}` in its frontmatter would do",
+            escape_quoted(&said)
+        )
+    })?;
     Ok(skill)
 }

@@ -250,7 +250,7 @@ copy = false
         let text = "[skills]\nWait = \"1\"\nok = \"one\"\nx = 1\ny = {}\n[agents]\nuse = \"a\"\n";
         let faults = ProjectFile::parse(text).unwrap_err();
         let lines: Vec<Option<u32>> = faults.diagnostics().iter().map(|one| one.line).collect();
-        assert_eq!(lines, [Some(7), Some(2), Some(3), Some(4), Some(5)]);
+        assert_eq!(lines, [Some(2), Some(3), Some(4), Some(5), Some(7)]);
         assert!(faults.diagnostics().iter().all(|one| one.code == "project_invalid"));
     }
 

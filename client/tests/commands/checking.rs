@@ -77,6 +77,47 @@ fn the_report_as_json_holds_every_diagnostic_and_the_first_error() {
 }
 
 #[test]
+fn a_name_that_is_given_stands_in_for_a_missing_one() {
+    let machine = Machine::with_key();
+    let text = "---\ndescription: Maps.\nmetadata:\n  version: \"1.0.0\"\n---\n\nRead.\n";
+    machine.write("mapper/SKILL.md", text);
+    let ran = machine.run(&["check", "mapper", "--json"]);
+    let error = ran.json()["error"].clone();
+    assert_eq!((ran.code, &error["code"]), (1, &"name_missing".into()));
+    assert!(error["hint"].as_str().unwrap().contains("--name NAME"), "{error}");
+    for command in [&["pack", "mapper"][..], &["publish", "mapper", "--dry-run"]] {
+        let ran = machine.run(&[command, &["--json"]].concat());
+        assert_eq!((ran.code, ran.error_code().as_str()), (1, "name_missing"), "{command:?}");
+    }
+    assert_eq!(machine.ok(&["check", "mapper", "--name", "x/mapper"]).stdout, "mapper: ok\n");
+    let ran = machine.ok(&["publish", "mapper", "--name", "x/mapper", "--dry-run", "--json"]);
+    assert_eq!(ran.json()["name"], "x/mapper");
+    assert!(!ran.stderr.contains("warning"), "{}", ran.stderr);
+    machine.ok(&["pack", "mapper", "--name", "x/mapper", "-o", "m.skill.tar.zst"]);
+    assert_eq!(machine.ok(&["inspect", "m.skill.tar.zst", "--json"]).json()["name"], "x/mapper");
+    let ran = machine.run(&["check", "mapper", "mapper", "--name", "x", "--json"]);
+    assert_eq!((ran.code, ran.error_code().as_str()), (2, "usage"));
+}
+
+#[test]
+fn what_is_wrong_is_told_in_the_order_of_its_lines() {
+    let machine = Machine::new();
+    let text =
+        "---\nlicence: MIT\nname: Ado Mapper\nmodel: x\ndescription: Maps.\n---\n\n[a](b.md)\n";
+    machine.write("mapper/SKILL.md", text);
+    let report = machine.run(&["check", "mapper", "--json"]).json();
+    let told = report["skills"][0]["diagnostics"].as_array().unwrap().clone();
+    let lines: Vec<u64> = told.iter().map(|one| one["line"].as_u64().unwrap_or(u64::MAX)).collect();
+    assert!(lines.is_sorted() && lines.len() > 4, "{told:?}");
+    let ran = machine.run(&["pack", "mapper", "--version", "1.0.0"]);
+    assert!(
+        ran.stderr.contains("mapper/SKILL.md:3:7: `Ado Mapper` is not a name"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
 fn the_rules_of_agent_hosts_are_warnings() {
     let machine = Machine::new();
     let long = "x".repeat(1100);

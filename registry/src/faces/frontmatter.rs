@@ -31,11 +31,11 @@ pub enum Unread {
 }
 
 /// The file as such a reader takes it: as it is, or with the one line `name: …` inserted behind the
-/// first `---` where it says `skill:` alone.
+/// first `---` where it has none.
 pub fn readable<'s>(source: &'s [u8], name: &str) -> Result<Cow<'s, [u8]>, Unread> {
     let (start, frontmatter) = divide(source)?;
     let said = Said::of(frontmatter)?;
-    if said.name == Told::Absent && said.skill != Told::Absent {
+    if said.name == Told::Absent {
         let line_end = if source.get(..start).is_some_and(|head| head.ends_with(b"\r\n")) {
             "\r\n"
         } else {

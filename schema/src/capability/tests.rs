@@ -206,12 +206,12 @@ fn every_fault_is_told_at_once_with_its_pointer() {
             ("missing_description", Some(1)),
             ("missing_description", Some(2)),
             ("missing_runtime", Some(2)),
-            ("contract_refused", Some(3)),
             ("wrong_type", Some(2)),
+            ("contract_refused", Some(3)),
         ]
     );
     let pointer = "`/scripts/scripts~1run.py/parameters/properties/a/type`";
-    assert!(faults.diagnostics()[3].message.contains(pointer), "{faults}");
+    assert!(faults.diagnostics()[4].message.contains(pointer), "{faults}");
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn compatible_rules_make_descriptions_and_find_references() {
     assert_eq!(resources, [("read_a", "Reads `a.md`."), ("read_b", "Reads `b.md`.")]);
     assert_eq!(capabilities.scripts[0].description, "Runs `run.py`.");
     let told: Vec<&str> = warnings.iter().map(|one| one.code.as_str()).collect();
-    assert_eq!(told, ["derived_description", "unknown_key", "derived_description"]);
+    assert_eq!(told, ["derived_description", "derived_description", "unknown_key"]);
 
     let mut without = MemoryTree::default();
     without.insert("references/c.md", false, "x");

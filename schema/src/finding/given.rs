@@ -43,7 +43,7 @@ pub(super) fn find(text: &Text<'_>, sink: &mut Sink<'_>) {
     if !whole.contains("run:") || !whole.contains('$') {
         return;
     }
-    let Ok(file) = skill::parse(whole.as_bytes(), "SKILL.md") else { return };
+    let Ok(file) = skill::parse_unnamed(whole.as_bytes(), "SKILL.md") else { return };
     for tool in &file.tools {
         let Some((word, message)) = given(tool) else { continue };
         let start = text.lines().nth(tool.line.saturating_sub(1)).map_or(0, |(offset, _)| offset);

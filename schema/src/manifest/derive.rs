@@ -40,7 +40,7 @@ pub fn derive(
     identity: &Identity,
     rules: Rules,
 ) -> Result<Derived, Faults> {
-    let skill = Skill::read(tree, rules)?;
+    let skill = Skill::read_unnamed(tree, rules)?;
     let file = &skill.file;
     let manifest = Manifest {
         schema: MANIFEST_SCHEMA.to_owned(),

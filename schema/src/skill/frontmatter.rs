@@ -16,6 +16,8 @@ use crate::version::Version;
 pub(super) const MAX_BYTES: usize = 128 * 1024;
 /// Most characters of a description by the Agent Skills specification.
 const MAX_DESCRIPTION: usize = 1024;
+/// The code of what is told where no name stands.
+pub(super) const NAME_MISSING: &str = "name_missing";
 /// Most lines at the start of a file among which misplaced frontmatter is looked for.
 const MOST_BEFORE: usize = 50;
 /// The keys that have a field of their own; the others are kept as they are.
@@ -137,7 +139,7 @@ pub(super) fn read(
     }
     Some(Frontmatter {
         dialect,
-        name: name?,
+        name: name.unwrap_or_default(),
         description: description?,
         version,
         license,
@@ -227,6 +229,8 @@ fn lenient_text_of(
     None
 }
 
+/// What the skill calls itself. That it is called nothing is an error only where nobody gives it a
+/// name: what is published has one in its manifest.
 fn name(members: &[Member], report: &mut Report<'_>) -> Option<String> {
     let place = |key| find(members, key).map(|member| member.value.place);
     let skill = text_of(members, "skill", report);
@@ -253,12 +257,14 @@ fn name(members: &[Member], report: &mut Report<'_>) -> Option<String> {
         });
         report.at(
             place,
-            Diagnostic::error(
-                "name_missing",
+            Diagnostic::warning(
+                NAME_MISSING,
                 "the frontmatter names no skill: `skill` (or `name`) is missing or empty",
             )
             .with_hint(near.unwrap_or_else(|| {
-                "add `skill: …` for a hard skill, `name: …` for an Agent Skill".to_owned()
+                "add `skill: …` for a hard skill, `name: …` for an Agent Skill, or give a name: \
+                 `skillpkg publish --name NAME`"
+                    .to_owned()
             })),
         );
     }

@@ -44,7 +44,7 @@ pub use content::HIDDEN_CHARACTER;
 pub use hidden::hidden_text;
 pub use interpreter::{INTERPRETER_LINE_BYTES, Interpreter, interpreter};
 pub use missing::missing_skill_file;
-pub use parse::parse;
+pub use parse::{parse, parse_unnamed};
 pub use programs::programs;
 pub use requires::{Requirements, Unreadable};
 pub use resolve::{Answer, Call, ResolveError, Resolved, Written, resolve, resolve_among};
@@ -99,7 +99,8 @@ pub struct Program {
 pub struct SkillFile {
     /// Which kind it is.
     pub dialect: Dialect,
-    /// `skill` or `name` as written; whoever publishes checks that it is a legal one.
+    /// `skill` or `name` as written, empty where neither stands and that was no fault; whoever
+    /// publishes checks that it is a legal one, or gives another.
     pub name: String,
     /// What it is for.
     pub description: String,

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::content::Reference;
-use super::frontmatter::{self, Frontmatter};
+use super::frontmatter::{self, Frontmatter, NAME_MISSING};
 use super::includes::Include;
 use super::report::{Place, Report};
 use super::{SkillFile, Tool, bounds, content, fence, tool};
-use crate::diagnostic::{Diagnostic, Faults, escape};
+use crate::diagnostic::{Diagnostic, Faults, Severity, escape};
 use crate::limits::MAX_SKILL_FILE_BYTES;
 
 /// A parsed file, and where its includes and the files it refers to stand.
@@ -28,7 +28,38 @@ pub(super) struct Refused {
 ///
 /// A byte-order mark and CRLF line ends are read over. Tells every fault it finds, up to a hundred.
 pub fn parse(source: &[u8], file: &str) -> Result<SkillFile, Faults> {
+    let parsed = parse_unnamed(source, file).map_err(with_name_required)?;
+    name_required(&parsed.warnings)?;
+    Ok(parsed)
+}
+
+/// As [`parse`], and takes a file that names no skill, with a warning `name_missing`: for a skill that
+/// has its name from elsewhere, its manifest or whoever packs it.
+pub fn parse_unnamed(source: &[u8], file: &str) -> Result<SkillFile, Faults> {
     parse_located(source, file).map(|located| located.file).map_err(|refused| refused.faults)
+}
+
+/// Refuses what was read without a name.
+pub(super) fn name_required(warnings: &[Diagnostic]) -> Result<(), Faults> {
+    if warnings.iter().any(|one| one.code == NAME_MISSING) {
+        Faults::check((), required(warnings.to_vec()))?;
+    }
+    Ok(())
+}
+
+/// Faults, that of a missing name among them.
+pub(super) fn with_name_required(faults: Faults) -> Faults {
+    match Faults::check((), required(faults.clone().into_diagnostics())) {
+        Err(required) => required,
+        Ok(_) => faults,
+    }
+}
+
+fn required(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    for one in diagnostics.iter_mut().filter(|one| one.code == NAME_MISSING) {
+        one.severity = Severity::Error;
+    }
+    diagnostics
 }
 
 pub(super) fn parse_located(source: &[u8], file: &str) -> Result<Located, Refused> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::content::Reference;
 use super::files::{self, Packed, PackedTree};
 use super::missing::missing_skill_file;
-use super::parse::{Located, Refused, parse_located};
+use super::parse::{Located, Refused, name_required, parse_located, with_name_required};
 use super::report::Report;
 use super::requires::Requirements;
 use super::{Rules, Skill, SkillFile, includes, programs};
@@ -28,6 +28,14 @@ impl Skill {
     /// capabilities share a name. Only files that are packed have a say, so that the skill reads
     /// the same from its archive; of an Agent Skill without `includes` that is all of `tree`.
     pub fn read(tree: &dyn Tree, rules: Rules) -> Result<Self, Faults> {
+        let skill = Self::read_unnamed(tree, rules).map_err(with_name_required)?;
+        name_required(&skill.warnings)?;
+        Ok(skill)
+    }
+
+    /// As [`Skill::read`], and takes a skill without a name, with a warning `name_missing`: for one
+    /// that has its name from its manifest or whoever packs it.
+    pub fn read_unnamed(tree: &dyn Tree, rules: Rules) -> Result<Self, Faults> {
         let mut report = Report::new(SKILL_FILE);
         let located = match parse_located(&skill_file(tree)?, SKILL_FILE) {
             Ok(located) => located,

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use skillpkg_schema::diagnostic::escape;
-use skillpkg_schema::limits::{MAX_FILES, MAX_PATH_DEPTH};
+use skillpkg_schema::limits::{MAX_FILES, MAX_PATH_DEPTH, MAX_PATH_PART_BYTES};
 use skillpkg_schema::manifest::Mode;
-use skillpkg_schema::path::check_path_set;
+use skillpkg_schema::path::{PathError, check_path_set, windows_refuses};
 use skillpkg_schema::skill::{Dialect, SkillFile};
 use skillpkg_schema::tree::{Entry, NameNotUtf8, Tree};
 use skillpkg_schema::{Diagnostic, Faults, SkillPath};
@@ -259,11 +259,26 @@ impl Chooser<'_> {
 }
 
 fn legal(path: &str) -> Result<SkillPath, Diagnostic> {
-    path.parse().map_err(|error: skillpkg_schema::path::PathError| {
-        Diagnostic::error("file_name", error.to_string())
-            .in_file(path)
-            .with_hint(format!("rename it, or leave it out with `{IGNORE_FILE}`"))
-    })
+    let refused = |message: String| {
+        let hint = match path.split('/').find(|part| part.len() > MAX_PATH_PART_BYTES) {
+            Some(part) => format!(
+                "shorten the name by {} of its {} bytes, here and where it is referred to, or leave \
+                 it out with `{IGNORE_FILE}`",
+                part.len() - MAX_PATH_PART_BYTES,
+                part.len()
+            ),
+            None => format!("rename it, or leave it out with `{IGNORE_FILE}`"),
+        };
+        Diagnostic::error("file_name", message).in_file(path).with_hint(hint)
+    };
+    let legal: SkillPath = path.parse().map_err(|error: PathError| refused(error.to_string()))?;
+    if let Some(character) = windows_refuses(&legal) {
+        return Err(refused(format!(
+            "`{}` cannot be a file of a skill: no name on Windows has `{character}`",
+            escape(path)
+        )));
+    }
+    Ok(legal)
 }
 
 /// Where files have no executable bit, a script says that it is one in its first two bytes.
@@ -400,6 +415,17 @@ mod tests {
         tree.insert(".skillignore", false, "ok\n[z-a]\n");
         let faults = chosen(&tree, &skill(Dialect::Agent, None)).unwrap_err();
         assert_eq!((faults.first().code.as_str(), faults.first().line), ("ignore_file", Some(2)));
+    }
+
+    #[test]
+    fn what_windows_cannot_hold_is_refused_and_a_long_name_is_told_by_how_much() {
+        for name in ["a?b.md", "sub/a*b.md", "a<b", "a>b", "a|b", "a\"b", "d*/x"] {
+            let fault = code(chosen(&tree(&[name]), &skill(Dialect::Agent, None)));
+            assert_eq!(fault, "file_name", "{name}");
+        }
+        let faults = chosen(&tree(&[&"x".repeat(117)]), &skill(Dialect::Agent, None)).unwrap_err();
+        let hint = faults.first().hint.clone().unwrap_or_default();
+        assert!(hint.starts_with("shorten the name by 17 of its 117 bytes"), "{hint}");
     }
 
     #[test]

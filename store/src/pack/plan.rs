@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use skillpkg_schema::address::{Digests, Hasher};
-use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::diagnostic::{self, escape};
 use skillpkg_schema::finding::secret::{self, SCANNED_BYTES, Secret};
 use skillpkg_schema::finding::{self, Findings};
 use skillpkg_schema::limits::{MAX_SKILL_FILE_BYTES, MAX_UNPACKED_BYTES};
@@ -102,11 +102,14 @@ impl Packing {
 }
 
 fn plan(tree: &dyn Tree, options: &PackOptions) -> Result<(Derived, Findings), Faults> {
-    let file = skill::parse(&skill_file(tree)?, SkillPath::skill_file().as_str())?;
+    let file = skill::parse_unnamed(&skill_file(tree)?, SkillPath::skill_file().as_str())?;
     let is_whole_directory = file.includes.is_none() && file.dialect == Dialect::Agent;
     // Where the files are named one by one, the skill tells best what is wrong with them.
-    let told =
-        if is_whole_directory { Vec::new() } else { Skill::read(tree, Rules::Strict)?.warnings };
+    let told = if is_whole_directory {
+        Vec::new()
+    } else {
+        Skill::read_unnamed(tree, Rules::Strict)?.warnings
+    };
     let (chosen, mut diagnostics) = choose(tree, &file)?;
     let identity = identity(&file, options)?;
 
@@ -134,6 +137,7 @@ fn plan(tree: &dyn Tree, options: &PackOptions) -> Result<(Derived, Findings), F
     let findings = finding::find(tree, files.iter().map(|file| &file.path))
         .map_err(|error| cannot_read("SKILL.md", &error))?;
     findings.add_warnings(&mut derived.warnings);
+    diagnostic::sort(&mut derived.warnings);
     readable(&derived.manifest)?;
     Ok((derived, findings))
 }

@@ -34,13 +34,14 @@ pub(super) async fn run(
     (dry_run, trusted): (bool, bool),
 ) -> Result<u8, Error> {
     let mut maker = maker.several(&sources)?;
-    let made: Vec<(PathBuf, Result<Ready, Error>)> = sources
+    let mut made: Vec<(PathBuf, Result<Ready, Error>)> = sources
         .into_iter()
         .map(|source| {
             let ready = maker.make(&source);
             (source, ready)
         })
         .collect();
+    refuse_shared_names(&mut made);
     refuse_twice(&made)?;
     let going = Going::new(context, made.len(), trusted);
     let became = if dry_run {
@@ -58,6 +59,36 @@ pub(super) async fn run(
         table.error = going.remember(&table).await.err();
     }
     table.print(context)
+}
+
+/// No two skills go under one name that was made for one of them: each so named is refused, and
+/// nothing else is for it.
+fn refuse_shared_names(made: &mut [(PathBuf, Result<Ready, Error>)]) {
+    let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (position, (_, ready)) in made.iter().enumerate() {
+        if let Ok(ready) = ready {
+            named.entry(ready.manifest.name.to_string()).or_default().push(position);
+        }
+    }
+    for (name, positions) in named.into_iter().filter(|(_, positions)| positions.len() > 1) {
+        let paths: Vec<PathBuf> =
+            positions.iter().filter_map(|one| Some(made.get(*one)?.0.clone())).collect();
+        for position in positions {
+            let Some((source, ready)) = made.get_mut(position) else { continue };
+            if !ready.as_ref().is_ok_and(|ready| ready.is_renamed) {
+                continue;
+            }
+            let other = paths.iter().find(|path| *path != source).unwrap_or(source);
+            let message = format!(
+                "it would be called `{name}`, and so would `{}`",
+                escape(&other.to_string_lossy())
+            );
+            *ready = Err(Error::new(Kind::Usage, "name_shared", message).with_hint(
+                "give it a name of its own in its frontmatter, or publish it by itself with \
+                 `--name`",
+            ));
+        }
+    }
 }
 
 /// Two directories of one name and version would be one release, and which of them is not ours to
@@ -151,7 +182,7 @@ impl<'a> Going<'a> {
                         if let Some(working) = self.working.borrow().as_ref() {
                             working.meter().add(1);
                         }
-                        tell(self.context, source, &sent, &url, &ready.keys());
+                        tell(self.context, source, ready, &sent, &url);
                         let created = sent.answer.created;
                         let sent = Some((Box::new(sent), url));
                         if created { Became::New(sent) } else { Became::Unchanged(sent) }

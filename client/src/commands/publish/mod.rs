@@ -15,7 +15,7 @@ use skillpkg_schema::Diagnostic;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::signature::{KeyId, PublicKey};
 
-use self::ready::{Maker, Ready};
+use self::ready::{Maker, Ready, Shown};
 use self::send::{Sent, registry_of, rehearse, remember, send};
 use self::sources::Sources;
 use crate::commands::PackingArguments;
@@ -39,6 +39,10 @@ pub(crate) struct Arguments {
     /// The scope that skills are published in, each under the name in its file
     #[arg(long, conflicts_with = "name")]
     scope: Option<String>,
+    /// Publish a skill whose name cannot be one under the nearest that can, and one without a name
+    /// under its directory's
+    #[arg(long, conflicts_with = "name")]
+    nearest_names: bool,
     /// Do everything but upload, and ask the registry whether it would take it
     #[arg(long)]
     dry_run: bool,
@@ -54,6 +58,9 @@ struct Published {
     registry: Option<String>,
     log_index: Option<u64>,
     created: bool,
+    /// The name in the file, where it goes under another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    named_in_file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     key_registered: Option<KeyId>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -67,13 +74,15 @@ struct Published {
 
 impl Published {
     /// Of what was sent.
-    fn sent(archive: ShownArchive, url: &str, sent: &Sent) -> Self {
+    fn sent(what: Shown, url: &str, sent: &Sent) -> Self {
+        let Shown { archive, named_in_file } = what;
         let answer = &sent.answer;
         Self {
             archive: ShownArchive { archive: answer.archive, size: answer.size, ..archive },
             registry: Some(url.to_owned()),
             log_index: answer.log_index,
             created: answer.created,
+            named_in_file,
             key_registered: answer.key_registered,
             warnings: answer.warnings.clone(),
             dry_run: false,
@@ -82,13 +91,15 @@ impl Published {
     }
 
     /// Of what was only packed, and asked about or not.
-    fn rehearsed(context: &Context, archive: ShownArchive, asked: bool) -> Self {
+    fn rehearsed(context: &Context, what: Shown, asked: bool) -> Self {
+        let Shown { archive, named_in_file } = what;
         let registry = context.settings.registry_for(&archive.name).ok();
         Self {
             archive,
             registry: registry.map(|choice| registry_text(&choice.url).to_owned()),
             log_index: None,
             created: false,
+            named_in_file,
             key_registered: None,
             warnings: Vec::new(),
             dry_run: true,
@@ -99,8 +110,8 @@ impl Published {
 
 /// Runs it; answers with the exit code.
 pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, Error> {
-    let Arguments { sources, packing, scope, dry_run, trusted } = arguments;
-    let maker = Maker::new(context, &packing, scope.as_deref())?;
+    let Arguments { sources, packing, scope, nearest_names, dry_run, trusted } = arguments;
+    let maker = Maker::new(context, &packing, scope.as_deref(), nearest_names)?;
     match sources::find(context, sources)? {
         Sources::One(source) if dry_run => rehearse_one(context, maker, &source).await,
         Sources::One(source) => one(context, maker, &source, trusted).await,
@@ -115,7 +126,7 @@ async fn one(
     trusted: bool,
 ) -> Result<u8, Error> {
     let ready = maker.make(source)?;
-    context.output.talk(&packing::tell(&ready.manifest));
+    tell_packed(context, source, &ready);
     let archive = ready.shown(source);
     let (name, version) = (&ready.manifest.name, &ready.manifest.version);
     let working = Working::on(context.output, "Sending");
@@ -127,14 +138,37 @@ async fn one(
     let sent = send(context, &registry, &ready, trusted).await?;
     drop(working);
     remember(context, &registry, &format!("{name} {version}")).await?;
-    tell(context, source, &sent, url, &ready.keys());
+    tell(context, source, &ready, &sent, url);
     context.output.json(&Published::sent(archive, url, &sent))?;
     Ok(0)
 }
 
+/// Tells what was packed, or is read from an archive that was, and under which name it goes.
+fn tell_packed(context: &Context, source: &Path, ready: &Ready) {
+    let packed = packing::tell(&ready.manifest);
+    let told = match packed.strip_prefix("Packed ") {
+        Some(rest) if source.is_file() => format!("Read {rest}"),
+        _ => packed,
+    };
+    context.output.talk(&told);
+    if let Some(said) = &ready.named_in_file {
+        let (name, said) = (&ready.manifest.name, in_file(said));
+        context.output.talk(&format!("It goes under the name `{name}`; {said}."));
+    }
+}
+
+/// What a skill that goes under another name calls itself, as words.
+fn in_file(said: &str) -> String {
+    if said.is_empty() {
+        "its file has no name".to_owned()
+    } else {
+        format!("its file says `{}`", escape(said))
+    }
+}
+
 async fn rehearse_one(context: &Context, mut maker: Maker<'_>, source: &Path) -> Result<u8, Error> {
     let ready = maker.make(source)?;
-    context.output.talk(&packing::tell(&ready.manifest));
+    tell_packed(context, source, &ready);
     let archive = ready.shown(source);
     let asked = told_rehearsal(context, &ready, rehearse(context, &ready).await?);
     context.output.json(&Published::rehearsed(context, archive, asked))?;
@@ -161,10 +195,14 @@ fn told_rehearsal(context: &Context, ready: &Ready, outcome: Outcome) -> bool {
 }
 
 /// Tells what came of publishing what lies at `source`.
-fn tell(context: &Context, source: &Path, sent: &Sent, url: &str, keys: &[PublicKey]) {
+fn tell(context: &Context, source: &Path, ready: &Ready, sent: &Sent, url: &str) {
     let output = context.output;
     let Sent { answer, proof } = sent;
-    for warning in &answer.warnings {
+    let keys = ready.keys();
+    // Whoever has names chosen is told of each before, or in the table.
+    let is_told = |code: &str| ready.is_renamed && code == "name_overridden";
+    let warnings = answer.warnings.iter().filter(|warning| !is_told(&warning.code));
+    for warning in warnings {
         output.warn(&packing::placed(source, warning.clone()).to_string());
     }
     if !answer.findings.is_empty() {

@@ -9,6 +9,7 @@ use skillpkg::{Error, Kind, keys};
 use skillpkg_schema::address::Digests;
 use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
 use skillpkg_schema::manifest::FileEntry;
+use skillpkg_schema::name::nearest_legal;
 use skillpkg_schema::signature::{Envelope, PublicKey, SigningKey, verify_release};
 use skillpkg_schema::skill;
 use skillpkg_schema::tree::{DirectoryTree, Tree as _};
@@ -28,14 +29,29 @@ pub(super) struct Ready {
     pub(super) file: PathBuf,
     /// The keys of this machine among those that signed it.
     pub(super) signers: Vec<Signer>,
-    /// Keeps the file of a directory's archive until it is sent.
-    _temporary: Option<tempfile::NamedTempFile>,
+    /// The name in the file, where it goes under another; empty where there is none.
+    pub(super) named_in_file: Option<String>,
+    /// Whether that other name was made for it.
+    pub(super) is_renamed: bool,
+    /// Keeps the file of a directory's archive until it is sent. Not open: there may be many.
+    _temporary: Option<tempfile::TempPath>,
+}
+
+/// What is shown of what is ready.
+#[derive(Debug, Clone)]
+pub(super) struct Shown {
+    pub(super) archive: ShownArchive,
+    /// The name in the file, where it goes under another.
+    pub(super) named_in_file: Option<String>,
 }
 
 impl Ready {
     /// What `--json` answers of it.
-    pub(super) fn shown(&self, source: &Path) -> ShownArchive {
-        ShownArchive::new(&self.manifest, &self.archive, source)
+    pub(super) fn shown(&self, source: &Path) -> Shown {
+        Shown {
+            archive: ShownArchive::new(&self.manifest, &self.archive, source),
+            named_in_file: self.named_in_file.clone(),
+        }
     }
 
     /// The keys of this machine among those that signed it.
@@ -62,6 +78,8 @@ pub(super) struct Maker<'a> {
     arguments: &'a PackingArguments,
     options: PackOptions,
     scope: Option<Scope>,
+    /// Whether names are made of those that cannot be one.
+    nearest_names: bool,
     /// The keys, once they were opened: a passphrase is asked for once.
     keys: Option<Vec<SigningKey>>,
 }
@@ -71,13 +89,14 @@ impl<'a> Maker<'a> {
         context: &'a Context,
         arguments: &'a PackingArguments,
         scope: Option<&str>,
+        nearest_names: bool,
     ) -> Result<Self, Error> {
         let scope = scope.map(str::parse).transpose();
         let scope = scope.map_err(|error: skillpkg_schema::name::NameError| {
             Error::new(Kind::Usage, "invalid_name", error.to_string())
         })?;
         let options = packing::options(arguments)?;
-        Ok(Self { context, arguments, options, scope, keys: None })
+        Ok(Self { context, arguments, options, scope, nearest_names, keys: None })
     }
 
     /// Gets ready to make several. A passphrase is asked for here, once for all of them.
@@ -100,7 +119,7 @@ impl<'a> Maker<'a> {
 
     fn directory(&mut self, directory: &Path) -> Result<Ready, Error> {
         let context = self.context;
-        let options = self.options_for(directory);
+        let (options, is_renamed) = self.options_for(directory);
         let plan = packing::plan(context, directory, &options)?;
         let keys = match self.keys.take() {
             Some(keys) => keys,
@@ -112,27 +131,40 @@ impl<'a> Maker<'a> {
         let mut file = unfinished::create(&temporary, Readers::Owner)
             .map_err(|error| packing::not_written(&temporary, &error))?;
         let archive = packing::write(context, &plan, &keys, &mut file)?;
+        let said = &plan.skill().file.name;
+        let is_said = said == plan.manifest().name.name().as_str();
+        let file = file.into_temp_path();
         Ok(Ready {
             manifest: plan.manifest().clone(),
             archive,
-            file: file.path().to_path_buf(),
+            file: file.to_path_buf(),
+            named_in_file: (!is_said).then(|| said.clone()),
+            is_renamed,
             signers: keys.into_iter().map(Signer::from).collect(),
             _temporary: Some(file),
         })
     }
 
-    /// The options, with the skill's own name in the scope that was given, where one was. What
-    /// cannot be read here is told by whoever packs it.
-    fn options_for(&self, directory: &Path) -> PackOptions {
-        let Some(scope) = &self.scope else { return self.options.clone() };
-        let name = || {
+    /// The options, with the skill's own name in the scope that was given, or one made for it where
+    /// it has none and that was asked for; and whether it was. What cannot be read here is told by
+    /// whoever packs it.
+    fn options_for(&self, directory: &Path) -> (PackOptions, bool) {
+        let options = self.options.clone();
+        if self.scope.is_none() && !self.nearest_names {
+            return (options, false);
+        }
+        let said = || {
             let tree = DirectoryTree::open(directory).ok()?;
             let bytes = tree.read("SKILL.md", MAX_SKILL_FILE_BYTES).ok()?;
-            let file = skill::parse(&bytes, "SKILL.md").ok()?;
-            let name: SkillName = file.name.parse().ok()?;
-            Some(QualifiedName::new(Some(scope.clone()), name))
+            Some(skill::parse_unnamed(&bytes, "SKILL.md").ok()?.name)
         };
-        PackOptions { name: name(), ..self.options.clone() }
+        let Some(said) = said() else { return (options, false) };
+        let own: Option<SkillName> = said.parse().ok();
+        let is_renamed = own.is_none() && self.nearest_names;
+        let name = own.or_else(|| is_renamed.then(|| made_name(&said, directory)).flatten());
+        let name = name.map(|name| QualifiedName::new(self.scope.clone(), name));
+        let is_renamed = is_renamed && name.is_some();
+        (PackOptions { name: name.or_else(|| options.name.clone()), ..options }, is_renamed)
     }
 
     /// An archive is published as it was packed: its name, version and signature are in it.
@@ -163,8 +195,27 @@ impl<'a> Maker<'a> {
             )?;
         }
         let file = file.to_path_buf();
-        Ok(Ready { manifest, archive: read.archive, file, signers, _temporary: None })
+        Ok(Ready {
+            manifest,
+            archive: read.archive,
+            file,
+            signers,
+            named_in_file: None,
+            is_renamed: false,
+            _temporary: None,
+        })
     }
+}
+
+/// A name for a skill whose file says `said`, which is none: the nearest legal one, or of nothing that
+/// of its directory.
+fn made_name(said: &str, directory: &Path) -> Option<SkillName> {
+    let text = if said.is_empty() {
+        directory.canonicalize().ok()?.file_name()?.to_string_lossy().into_owned()
+    } else {
+        said.to_owned()
+    };
+    text.parse().ok().or_else(|| nearest_legal(&text)?.parse().ok())
 }
 
 /// The keys of this machine that signed an archive: those in the files that are named, each of which

@@ -17,8 +17,8 @@ const SKILL_FILE: &str = "SKILL.md";
 const DEEPEST: usize = 4;
 /// Most entries of directories that are looked at for one command.
 const MOST_ENTRIES: usize = 20_000;
-/// Most skills and archives of one command.
-const MOST_SKILLS: usize = 200;
+/// Most paths that a message names.
+const MOST_NAMED: usize = 5;
 
 /// What is to be published.
 #[derive(Debug)]
@@ -36,6 +36,12 @@ pub(super) fn find(context: &Context, named: Vec<PathBuf>) -> Result<Sources, Er
     let mut expanded = Vec::with_capacity(named.len());
     for path in named {
         expanded.push((beneath(context, &mut walk, &path)?, path));
+    }
+    if !walk.misspelled.is_empty() {
+        context.output.warn(&format!(
+            "{}, which only a file called `{SKILL_FILE}` makes a skill: left out",
+            listed(&walk.misspelled)
+        ));
     }
     for link in &walk.links {
         context.output.talk(&format!("`{}` is a link and is not followed.", shown(link)));
@@ -55,14 +61,6 @@ pub(super) fn find(context: &Context, named: Vec<PathBuf>) -> Result<Sources, Er
             }
         }
     }
-    if sources.len() > MOST_SKILLS {
-        let message = format!(
-            "{} skills are too many to publish at once: the most is {MOST_SKILLS}",
-            sources.len()
-        );
-        return Err(Error::new(Kind::Usage, "too_many_skills", message)
-            .with_hint("name fewer of their directories"));
-    }
     Ok(Sources::Many(sources))
 }
 
@@ -75,16 +73,45 @@ fn beneath(context: &Context, walk: &mut Walk, path: &Path) -> Result<Option<Vec
     context.output.detail(&format!("looking for skills beneath `{}`", shown(path)));
     let mut found = Vec::new();
     walk.look(path, DEEPEST, &mut found)?;
-    Ok((!found.is_empty()).then_some(found))
+    if !found.is_empty() {
+        return Ok(Some(found));
+    }
+    // One that lies right in the directory is told by whoever reads it.
+    let is_beneath = |file: &PathBuf| file.parent() != Some(path) && file.starts_with(path);
+    let misspelled: Vec<PathBuf> =
+        walk.misspelled.iter().filter(|one| is_beneath(one)).cloned().collect();
+    if misspelled.is_empty() {
+        walk.misspelled.clear();
+        return Ok(None);
+    }
+    let message = format!(
+        "`{}` holds no `{SKILL_FILE}`, and {}",
+        shown(path),
+        match misspelled.len() {
+            1 => format!("a file spelled otherwise: {}", listed(&misspelled)),
+            count => format!("{count} files spelled otherwise: {}", listed(&misspelled)),
+        }
+    );
+    Err(Error::new(Kind::Failed, "skill_file_missing", message)
+        .with_hint(format!("rename each to `{SKILL_FILE}`: agents look for that name alone")))
+}
+
+/// The first of some paths, and how many more there are.
+fn listed(paths: &[PathBuf]) -> String {
+    let named: Vec<String> =
+        paths.iter().take(MOST_NAMED).map(|path| format!("`{}`", shown(path))).collect();
+    match paths.len().saturating_sub(MOST_NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
 }
 
 fn tell(context: &Context, path: &Path, found: &[PathBuf]) {
-    let names: Vec<String> = found.iter().map(|one| shown(one)).collect();
     let what = if found.len() == 1 { "1 skill" } else { &format!("{} skills", found.len()) };
     let path = shown(path);
     context
         .output
-        .talk(&format!("`{path}` is no skill itself; it holds {what}: {}.", names.join(", ")));
+        .talk(&format!("`{path}` is no skill itself; it holds {what}: {}.", listed(found)));
 }
 
 fn shown(path: &Path) -> String {
@@ -101,6 +128,8 @@ struct Walk {
     entries: usize,
     /// Links to directories, left aside.
     links: Vec<PathBuf>,
+    /// Files called almost as the one that makes a skill.
+    misspelled: Vec<PathBuf>,
 }
 
 impl Walk {
@@ -136,6 +165,9 @@ impl Walk {
                 continue;
             }
             let kind = entry.file_type().map_err(failed)?;
+            if kind.is_file() && name.eq_ignore_ascii_case(SKILL_FILE) {
+                self.misspelled.push(named(directory, &name));
+            }
             if kind.is_symlink() && entry.path().is_dir() {
                 self.links.push(named(directory, &name));
             } else if kind.is_dir() {

@@ -1,5 +1,6 @@
 //! What became of several skills, as a table and as JSON.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -7,11 +8,14 @@ use skillpkg::{Error, Kind};
 use skillpkg_schema::Severity;
 use skillpkg_schema::diagnostic::escape;
 
-use super::Published;
-use super::ready::Ready;
+use super::ready::{Ready, Shown};
 use super::send::Sent;
+use super::{Published, in_file};
 use crate::commands::packing::ShownArchive;
 use crate::context::Context;
+
+/// Most skills that are each told a reason that they share.
+const MOST_TOLD_EACH: usize = 2;
 
 /// What became of one skill; in a dry run, what would.
 pub(super) enum Became {
@@ -45,13 +49,13 @@ impl Became {
 /// One skill.
 pub(super) struct Row {
     source: PathBuf,
-    archive: Option<ShownArchive>,
+    shown: Option<Shown>,
     became: Became,
 }
 
 impl Row {
     pub(super) fn new(source: PathBuf, ready: Option<Ready>, became: Became) -> Self {
-        Self { archive: ready.map(|ready| ready.shown(&source)), source, became }
+        Self { shown: ready.map(|ready| ready.shown(&source)), source, became }
     }
 }
 
@@ -84,7 +88,7 @@ enum What<'r> {
 }
 
 #[derive(Serialize)]
-struct Shown<'r> {
+struct Report<'r> {
     skills: Vec<ShownRow<'r>>,
     dry_run: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +100,7 @@ impl Table {
     pub(super) fn published_to(&self, url: &str) -> Option<String> {
         let names = self.rows.iter().filter_map(|row| match &row.became {
             Became::New(Some((_, to))) | Became::Unchanged(Some((_, to))) if to == url => {
-                let archive = row.archive.as_ref()?;
+                let archive = &row.shown.as_ref()?.archive;
                 Some(format!("{} {}", archive.name, archive.version))
             }
             _ => None,
@@ -108,10 +112,23 @@ impl Table {
     /// Prints it; answers with the exit code, which is that of the worst.
     pub(super) fn print(self, context: &Context) -> Result<u8, Error> {
         let output = context.output;
+        let common = self.common_reasons();
         for row in &self.rows {
-            output.text(&row.text())?;
+            let is_told_below = row.reason().is_some_and(|reason| common.contains_key(&reason));
+            output.text(&row.text(is_told_below))?;
+        }
+        for (count, error) in common.values() {
+            let told = reasons(error).join("\n");
+            output.text(&format!("{count} of them are refused for one reason:\n{told}"))?;
         }
         output.talk(&self.summary());
+        let unnamed = self.rows.iter().filter(|row| row.is_unnamed()).count();
+        if unnamed > 1 {
+            output.talk(&format!(
+                "{unnamed} of them have a name that cannot be one, or none: `--nearest-names` \
+                 publishes each under the nearest that can, or its directory's."
+            ));
+        }
         if let Some(error) = &self.error
             && !output.json
         {
@@ -125,8 +142,20 @@ impl Table {
         let error = self.error.as_ref().or_else(|| errors().next());
         let error = error.and_then(|error| error.to_json().get("error").cloned());
         let skills = self.rows.iter().map(|row| row.json(context)).collect();
-        output.json(&Shown { skills, dry_run: self.dry_run, error })?;
+        output.json(&Report { skills, dry_run: self.dry_run, error })?;
         Ok(code)
+    }
+
+    /// The reasons for which several are refused, each with how many are and the first that is.
+    fn common_reasons(&self) -> BTreeMap<String, (usize, &Error)> {
+        let mut counted: BTreeMap<String, (usize, &Error)> = BTreeMap::new();
+        for row in &self.rows {
+            if let Some((reason, error)) = row.reason().zip(row.error()) {
+                counted.entry(reason).or_insert((0, error)).0 += 1;
+            }
+        }
+        counted.retain(|_, (count, _)| *count > MOST_TOLD_EACH);
+        counted
     }
 
     fn summary(&self) -> String {
@@ -163,16 +192,37 @@ impl Row {
         }
     }
 
-    /// The row for a person: what became of it, which skill it is, where it lies, and why.
-    fn text(&self) -> String {
+    /// What tells apart the reasons for which skills are refused; [`None`] where the reason is a place
+    /// in its files, or it is not refused.
+    fn reason(&self) -> Option<String> {
+        let error = self.error().filter(|error| error.faults.is_empty())?;
+        // How long to wait differs from one to the next.
+        let is_wait = error.code == "rate_limited";
+        Some(if is_wait { error.code.clone() } else { format!("{}: {error}", error.code) })
+    }
+
+    /// Whether it is refused for its name, and another could be made of that.
+    fn is_unnamed(&self) -> bool {
+        let is_of_name = |code: &str| matches!(code, "name_refused" | "name_missing");
+        self.error().is_some_and(|error| error.faults.iter().any(|one| is_of_name(&one.code)))
+    }
+
+    /// The row for a person: what became of it, which skill it is, where it lies, what it calls
+    /// itself where it goes under another name, and why, unless that is told below.
+    fn text(&self, is_told_below: bool) -> String {
         let path = escape(&self.source.to_string_lossy());
-        let what = match &self.archive {
-            Some(archive) => format!("{} {}  {path}", archive.name, archive.version),
+        let what = match &self.shown {
+            Some(Shown { archive, named_in_file }) => {
+                let said = named_in_file.as_deref().map(in_file);
+                let said = said.map_or_else(String::new, |said| format!("  ({said})"));
+                format!("{} {}  {path}{said}", archive.name, archive.version)
+            }
             None => path,
         };
         let line = format!("{:<10} {what}", self.became.word().replace('_', " "));
         let mut lines = vec![line];
         match &self.became {
+            Became::Refused(_) if is_told_below => {}
             Became::Refused(error) => lines.extend(reasons(error)),
             Became::NotAsked(reason) => lines.push(format!("    {reason}")),
             Became::Unknown => lines.push(
@@ -186,7 +236,7 @@ impl Row {
     }
 
     fn json(&self, context: &Context) -> ShownRow<'_> {
-        let what = match (&self.archive, &self.became) {
+        let what = match (&self.shown, &self.became) {
             (None, _) => What::Path { path: self.source.to_string_lossy().into_owned() },
             (
                 Some(archive),
@@ -198,7 +248,7 @@ impl Row {
             (Some(archive), Became::NotAsked(_)) => {
                 What::Published(Box::new(Published::rehearsed(context, archive.clone(), false)))
             }
-            (Some(archive), _) => What::Packed(archive),
+            (Some(shown), _) => What::Packed(&shown.archive),
         };
         let reason = match &self.became {
             Became::NotAsked(reason) => Some(reason.as_str()),

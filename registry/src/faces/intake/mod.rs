@@ -177,11 +177,13 @@ fn says_the_same(packing: &Packing, options: &PackOptions) -> Answer<()> {
     if let Some(name) = &options.name
         && file.name != name.name().as_str()
     {
-        let detail = format!(
-            "`SKILL.md` says `{}`, and it was sent as `{}`: make them agree",
-            escape(&file.name),
-            name.name()
-        );
+        let name = name.name();
+        let detail = if file.name.is_empty() {
+            format!("`SKILL.md` names no skill, and it was sent as `{name}`: write `name: {name}`")
+        } else {
+            let said = escape(&file.name);
+            format!("`SKILL.md` says `{said}`, and it was sent as `{name}`: make them agree")
+        };
         return Err(refused("name_mismatch", detail));
     }
     if let (Some(said), Some(version)) = (&file.version, &options.version)

@@ -263,7 +263,7 @@ fn overridden(file: &SkillFile, manifest: &Manifest) -> Vec<Diagnostic> {
     };
     let mut warnings = Vec::new();
     let name = manifest.name.name().as_str();
-    if file.name != name {
+    if !file.name.is_empty() && file.name != name {
         warnings.push(warning("name_overridden", "name", &file.name, name));
     }
     if let Some(said) = &file.version
