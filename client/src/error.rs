@@ -62,6 +62,8 @@ pub struct Error {
     pub hint: Option<String>,
     /// Every fault found, where there are several.
     pub faults: Vec<Diagnostic>,
+    /// The skills that it is about, `[scope/]name@version`, where there may be several.
+    pub skills: Vec<String>,
 }
 
 impl Error {
@@ -77,6 +79,7 @@ impl Error {
             path: None,
             hint: None,
             faults: Vec::new(),
+            skills: Vec::new(),
         }
     }
 
@@ -119,6 +122,8 @@ impl Error {
             hint: Option<&'a str>,
             #[serde(skip_serializing_if = "<[_]>::is_empty")]
             faults: &'a [Diagnostic],
+            #[serde(skip_serializing_if = "<[_]>::is_empty")]
+            skills: &'a [String],
         }
         let shape = Shape {
             code: &self.code,
@@ -129,6 +134,7 @@ impl Error {
             path: self.path.as_deref(),
             hint: self.hint.as_deref(),
             faults: &self.faults,
+            skills: &self.skills,
         };
         serde_json::json!({ "error": shape })
     }
@@ -148,6 +154,7 @@ impl From<Faults> for Error {
             path: None,
             hint: first.hint,
             faults: faults.into_diagnostics(),
+            skills: Vec::new(),
         }
     }
 }

@@ -54,7 +54,8 @@ pub fn check_with(
     })
 }
 
-/// Everything that a snapshot needs and this machine lacks, as [`check`] tells it.
+/// Everything that a snapshot needs and this machine lacks, as [`check`] tells it: what refuses an
+/// activation, and as warnings what does not.
 pub(crate) fn missing(
     manifest: &Manifest,
     tree: &Path,
@@ -62,7 +63,7 @@ pub(crate) fn missing(
     runners: &RunnerSet,
 ) -> Result<Vec<Diagnostic>, Error> {
     let needs = needs(manifest, tree, Here { settings, runners: Some(runners), recorded: None })?;
-    Ok(needs.refusing().map(|one| one.told.clone()).collect())
+    Ok(needs.missing.into_iter().map(|one| one.told).collect())
 }
 
 /// The tree of a snapshot, every file re-hashed just now, and what had to be put right for it, as

@@ -1,7 +1,9 @@
 //! What a skill runs, in full, for the person who approves it.
 
+use skillpkg_schema::Manifest;
 use skillpkg_schema::diagnostic::{escape_quoted, escape_whole};
 use skillpkg_schema::finding::{Finding, Findings};
+use skillpkg_schema::manifest::Mode;
 
 use super::Checked;
 use super::asked::{allowed_tools, host_settings};
@@ -9,6 +11,8 @@ use crate::eligibility::listed;
 
 /// Most findings that are told one by one to whoever approves.
 const MOST_FOUND: usize = 40;
+/// Most executable files that are named to whoever approves.
+const MOST_EXECUTABLES: usize = 8;
 
 /// What a skill runs, in full, as lines of text for a person: each tool with its whole run line,
 /// each script with its runner and permission, each program with the path found, what the host
@@ -51,7 +55,14 @@ pub fn describe(checked: &Checked) -> Vec<String> {
         });
     }
     if !checked.runs_anything() {
-        lines.push("  runs nothing: it has neither tools nor scripts".to_owned());
+        lines.push(match executables(manifest).as_slice() {
+            [] => "  runs nothing: it has neither tools nor scripts".to_owned(),
+            files => format!(
+                "  no call runs anything of it: it has neither tools nor scripts. An agent may run \
+                 {}",
+                files.join(", ")
+            ),
+        });
     }
     if let Some(requires) = requires(checked) {
         lines.push(requires);
@@ -69,6 +80,19 @@ pub fn describe(checked: &Checked) -> Vec<String> {
     lines.extend(found(&checked.findings));
     lines.extend(checked.warnings.iter().map(|warning| format!("  warning: {warning}")));
     lines
+}
+
+/// The executable files, escaped; the rest by number.
+fn executables(manifest: &Manifest) -> Vec<String> {
+    let files = manifest.files.iter().filter(|file| file.mode == Mode::Executable);
+    let mut files: Vec<String> =
+        files.map(|file| format!("`{}`", escape_whole(file.path.as_str()))).collect();
+    let more = files.len().saturating_sub(MOST_EXECUTABLES);
+    if more > 0 {
+        files.truncate(MOST_EXECUTABLES);
+        files.push(format!("{more} more"));
+    }
+    files
 }
 
 /// What is worth an eye in the files, each with its place; the rest by number.

@@ -11,7 +11,7 @@ use crate::parallel::ended_early;
 use crate::policy::Policy;
 use crate::registry::Registry;
 use crate::settings::registry_text;
-use crate::trust::{Carriage, Claim, Rules, Standing, Taken, Trust, check_keys};
+use crate::trust::{Carriage, Claim, Rules, Standing, Taken, Trust, check_keys, not_there};
 use crate::{Error, Kind, Settings};
 
 /// A version that goes into the bundle.
@@ -26,14 +26,18 @@ pub(super) struct Gathered {
     pub(super) registry: Registry,
     pub(super) carriage: Carriage,
     pub(super) chosen: BTreeMap<QualifiedName, Vec<Chosen>>,
+    /// What the lockfile names and the registry does not have any more, or does not show.
+    pub(super) lost: Vec<QualifiedName>,
 }
 
-/// Asks one registry for everything but the archives.
+/// Asks one registry for everything but the archives. What is not to be had any more is left out and
+/// told where that is spared.
 pub(super) async fn gather(
     settings: &Settings,
     policy: &Policy,
     registry: &Registry,
     wanted: &[Wanted],
+    spares_lost: bool,
     since: &BTreeMap<String, BTreeSet<u64>>,
     attendant: &mut dyn Attendant,
 ) -> Result<Gathered, Error> {
@@ -52,17 +56,25 @@ pub(super) async fn gather(
     names.sort_by_cached_key(ToString::to_string);
     names.dedup();
     let trust = Trust::new(settings, Rules::of(policy));
-    let carriage = trust.carriage(registry, &names, since).await?;
+    let mut carriage = trust.carriage(registry, &names, since).await?;
     for notice in &carriage.notices {
         notice.to(attendant);
     }
     let mut picked: BTreeMap<QualifiedName, Vec<VersionEntry>> = BTreeMap::new();
-    let mut claims = Vec::new();
+    let (mut claims, mut lost) = (Vec::new(), Vec::new());
     for one in wanted {
         let taken =
             carriage.documents.iter().find(|taken| taken.found.document.name == *one.name());
-        let taken = taken.ok_or_else(ended_early)?;
-        let entry = pick(taken, one, attendant)?;
+        let found = taken.ok_or_else(|| not_there(&carriage.place, one.name()));
+        let found = found.and_then(|taken| Ok((taken, pick(taken, one, attendant)?)));
+        let (taken, entry) = match found {
+            // The lockfile's other skills are bundled all the same.
+            Err(error) if spares_lost && error.kind == Kind::Failed => {
+                lost.push((one.name().clone(), error));
+                continue;
+            }
+            found => found?,
+        };
         let versions = picked.entry(one.name().clone()).or_default();
         if !versions.iter().any(|known| known.version == entry.version) {
             let view = taken.found.view.clone().ok_or_else(ended_early)?;
@@ -70,6 +82,15 @@ pub(super) async fn gather(
             versions.push(entry);
         }
     }
+    if picked.is_empty() && !lost.is_empty() {
+        return Err(lost.swap_remove(0).1);
+    }
+    carriage.documents.retain(|taken| picked.contains_key(&taken.found.document.name));
+    let lost = lost.into_iter().map(|(name, error)| {
+        attendant.warn(&format!("`{name}` is left out: {}", error.message));
+        name
+    });
+    let lost = lost.collect();
     let proofs = trust.proofs(&carriage.place, &claims).await?;
     let mut chosen: BTreeMap<QualifiedName, Vec<Chosen>> = BTreeMap::new();
     for ((view, claim), proof) in claims.into_iter().zip(proofs) {
@@ -82,7 +103,7 @@ pub(super) async fn gather(
     for versions in chosen.values_mut() {
         versions.sort_by(|one, other| one.entry.version.semver().cmp(other.entry.version.semver()));
     }
-    Ok(Gathered { registry: registry.clone(), carriage, chosen })
+    Ok(Gathered { registry: registry.clone(), carriage, chosen, lost })
 }
 
 /// The version that goes into the bundle. What is said against it is told: the other side is told it

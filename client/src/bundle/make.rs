@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use skillpkg_schema::QualifiedName;
 use skillpkg_schema::log::Hash;
 use tempfile::NamedTempFile;
 
@@ -42,6 +43,8 @@ pub struct Made {
     pub sha256: Hash,
     /// Its length in bytes.
     pub size: u64,
+    /// What the lockfile names and is not in it, since it is not to be had any more.
+    pub left_out: Vec<QualifiedName>,
 }
 
 /// Writes a bundle of what is asked for: archives as their registries serve them, documents,
@@ -59,16 +62,21 @@ pub async fn make(
     let since = request.since.as_deref().map(since::sizes).transpose()?.unwrap_or_default();
     let wanted = wanted(settings, request, attendant)?;
     let policy = Policy::of_project(settings, &settings.project)?;
+    // What somebody named is to be in it.
+    let spares_lost = request.references.is_empty();
     let mut all = Vec::new();
     for (choice, wanted) in by_registry(settings, wanted)? {
         let registry = Registry::chosen(settings, &choice)?;
-        all.push(gather(settings, &policy, &registry, &wanted, &since, attendant).await?);
+        let gathered =
+            gather(settings, &policy, &registry, &wanted, spares_lost, &since, attendant);
+        all.push(gathered.await?);
     }
     let index = index_of(&all)?;
     let written = write(settings, &all, &index, &request.target, attendant).await?;
     let made = check_written(settings, &written).await?;
     persist(written, request)?;
-    Ok(made)
+    let left_out = all.into_iter().flat_map(|gathered| gathered.lost).collect();
+    Ok(Made { left_out, ..made })
 }
 
 /// Reads what was written as whoever gets it will, with the logs as they are known here.
@@ -80,7 +88,7 @@ async fn check_written(settings: &Settings, written: &NamedTempFile) -> Result<M
     }
     let contents = Contents::of(&carried)?;
     let (sha256, size) = digest(written).map_err(|error| unwritable(written.path(), &error))?;
-    Ok(Made { contents, sha256, size })
+    Ok(Made { contents, sha256, size, left_out: Vec::new() })
 }
 
 fn digest(written: &NamedTempFile) -> io::Result<(Hash, u64)> {

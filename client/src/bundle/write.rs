@@ -31,7 +31,7 @@ use crate::{Error, Kind, Settings};
 pub(super) fn index_of(all: &[Gathered]) -> Result<BundleIndex, Error> {
     let mut files: BTreeMap<String, (Hash, u64)> = BTreeMap::new();
     let mut registries = Vec::with_capacity(all.len());
-    for Gathered { registry, carriage, chosen } in all {
+    for Gathered { registry, carriage, chosen, .. } in all {
         let mut skills = Vec::with_capacity(chosen.len());
         for taken in &carriage.documents {
             let name = &taken.found.document.name;

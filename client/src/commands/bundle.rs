@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use skillpkg::bundle::{Carried, Contents, HeldLog, HeldRegistry, HeldSkill, Request, make};
-use skillpkg::{Error, Settings};
+use skillpkg::{Error, Kind, Settings};
+use skillpkg_schema::QualifiedName;
 use skillpkg_schema::diagnostic::escape;
 use skillpkg_schema::log::Hash;
 
@@ -82,8 +83,9 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
         sha256: Some(made.sha256),
         bytes: made.size,
         registries: &made.contents.registries,
+        left_out: &made.left_out,
     })?;
-    Ok(0)
+    Ok(if made.left_out.is_empty() { 0 } else { Kind::Drift.exit_code() })
 }
 
 /// What `--json` prints.
@@ -94,6 +96,9 @@ struct Shape<'a> {
     sha256: Option<Hash>,
     bytes: u64,
     registries: &'a [HeldRegistry],
+    /// What the lockfile names and could not be had any more.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    left_out: &'a [QualifiedName],
 }
 
 /// Tells what a bundle holds; nothing of it is verified but that it is whole.
@@ -110,7 +115,7 @@ pub(crate) fn tell(context: &Context, file: &Path) -> Result<u8, Error> {
     ));
     let bytes = std::fs::metadata(file).map_or(contents.size, |metadata| metadata.len());
     let registries = &contents.registries;
-    context.output.json(&Shape { path: &path, sha256: None, bytes, registries })?;
+    context.output.json(&Shape { path: &path, sha256: None, bytes, registries, left_out: &[] })?;
     Ok(0)
 }
 

@@ -183,7 +183,7 @@ fn told_update(report: &Report, merges: bool, output: Output) -> Result<(), Erro
         let version = kept.version.as_ref().map_or_else(String::new, |one| format!(" at {one}"));
         output.text(&format!("kept {}{version}: {}", kept.name, kept.reason))?;
     }
-    if let Some(Kept { name, .. }) = report.kept.first() {
+    if let Some(Kept { name, .. }) = report.kept.iter().find(|kept| kept.offered.is_some()) {
         let discards = format!("`skillpkg update {name} --discard-edits` lets them go");
         output.talk(&if merges {
             format!("hint: move the edits elsewhere first; {discards}")
@@ -228,19 +228,19 @@ fn tell_merged(copy: &MergedCopy, output: Output) -> Result<(), Error> {
     Ok(())
 }
 
-/// A skill that was not updated, since a copy of it was edited.
+/// A skill that was not updated, and why.
 #[derive(Debug, Serialize)]
 struct KeptShape<'a> {
     name: &'a QualifiedName,
     version: Option<&'a Version>,
-    offered: &'a Version,
+    offered: Option<&'a Version>,
     reason: &'a str,
 }
 
 impl<'a> KeptShape<'a> {
     fn of(kept: &'a Kept) -> Self {
         let Kept { name, version, offered, reason } = kept;
-        Self { name, version: version.as_ref(), offered, reason }
+        Self { name, version: version.as_ref(), offered: offered.as_ref(), reason }
     }
 }
 

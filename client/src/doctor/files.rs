@@ -22,6 +22,7 @@ const MOST_ENTRIES: usize = 10_000;
 
 pub(super) fn examine(settings: &Settings, complaints: &mut Vec<Complaint>) {
     secrets(settings, complaints);
+    rights(settings, complaints);
     state(settings, complaints);
     let (home, project) = (&settings.home, &settings.project);
     let is_unfinished = |name: &str| name.starts_with(UNFINISHED);
@@ -47,8 +48,79 @@ pub(super) fn examine(settings: &Settings, complaints: &mut Vec<Complaint>) {
     {
         litter(&directory, is_unfinished, "remove what is left: nothing reads it", complaints);
     }
-    litter(&home.join("tmp"), |_| true, "`skillpkg gc` removes it", complaints);
+    ended(&home.join("tmp"), complaints);
 }
+
+/// Tells of what lies in the store's directory for what is in the making: what is old, and what a
+/// process made that is there no longer.
+fn ended(directory: &Path, complaints: &mut Vec<Complaint>) {
+    let is_left = |path: &PathBuf| is_old(path) || is_of_an_ended_process(path);
+    tell_left(
+        directory,
+        entries(directory).filter(is_left),
+        "`skillpkg gc` removes it",
+        complaints,
+    );
+}
+
+/// Whether the name of a file says which process made it, as `KIND-PROCESS-NUMBER`, and that ended.
+#[cfg(unix)]
+fn is_of_an_ended_process(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = name.unwrap_or_default();
+    let process = name.rsplit('-').nth(1).and_then(|process| process.parse().ok());
+    let process = process.and_then(rustix::process::Pid::from_raw);
+    process.is_some_and(|process| {
+        rustix::process::test_kill_process(process) == Err(rustix::io::Errno::SRCH)
+    })
+}
+
+#[cfg(not(unix))]
+fn is_of_an_ended_process(_: &Path) -> bool {
+    false
+}
+
+/// Tells of directories of the home that this user may not write to, without which nothing is
+/// installed, updated or removed.
+#[cfg(unix)]
+fn rights(settings: &Settings, complaints: &mut Vec<Complaint>) {
+    use rustix::fs::{Access, access};
+    const WRITTEN: [&str; 9] = [
+        "tmp",
+        "blobs",
+        "manifests",
+        "snapshots",
+        "state",
+        "state/projects",
+        "state/approvals",
+        "trust",
+        "proofs",
+    ];
+    let home = &settings.home;
+    let all = WRITTEN.iter().map(|name| home.join(name));
+    let closed: Vec<PathBuf> = std::iter::once(home.clone())
+        .chain(all)
+        .filter(|path| {
+            access(path, Access::WRITE_OK | Access::EXEC_OK) == Err(rustix::io::Errno::ACCESS)
+        })
+        .collect();
+    let Some(first) = closed.first() else { return };
+    let others = match closed.len() - 1 {
+        0 => String::new(),
+        others => format!(", nor to {others} more beside it"),
+    };
+    complaints.push(Complaint::new(
+        Area::State,
+        format!(
+            "this user may not write to {}{others}: nothing can be installed, updated or removed",
+            shown(first)
+        ),
+        "give the user who runs skillpkg the right to it, or choose another place: `SKILLPKG_HOME`",
+    ));
+}
+
+#[cfg(not(unix))]
+fn rights(_: &Settings, _: &mut Vec<Complaint>) {}
 
 /// Tells of what is old in a directory and has such a name.
 fn litter(
@@ -59,7 +131,17 @@ fn litter(
 ) {
     let name =
         |path: &PathBuf| path.file_name().is_some_and(|name| is_left(&name.to_string_lossy()));
-    let left: Vec<PathBuf> = entries(directory).filter(name).filter(|path| is_old(path)).collect();
+    let left = entries(directory).filter(name).filter(|path| is_old(path));
+    tell_left(directory, left, advice, complaints);
+}
+
+fn tell_left(
+    directory: &Path,
+    left: impl Iterator<Item = PathBuf>,
+    advice: &str,
+    complaints: &mut Vec<Complaint>,
+) {
+    let left: Vec<PathBuf> = left.collect();
     let Some(first) = left.first() else { return };
     let what = match left.len() {
         1 => format!("{} was left by a command that was ended", shown(first)),

@@ -1,7 +1,7 @@
 //! Programs, runners and variables that active skills lack, and what no server of the Model Context
 //! Protocol can serve of them.
 
-use skillpkg_schema::diagnostic::escape;
+use skillpkg_schema::diagnostic::{Severity, escape};
 use skillpkg_store::content::StoreError;
 
 use super::{Area, Complaint};
@@ -49,7 +49,9 @@ fn look(settings: &Settings, reach: Reach, complaints: &mut Vec<Complaint>) -> R
                 format!("`skillpkg deactivate {name}` takes it out of the sight of agents")
             });
             let what = format!("{name}: {}", lack.message);
-            complaints.push(Complaint::new(Area::Requirement, what, advice));
+            // What a person may go on without keeps it from being eligible, and from nothing else.
+            let note = lack.severity == Severity::Warning;
+            complaints.push(Complaint { note, ..Complaint::new(Area::Requirement, what, advice) });
         }
     }
     let global = reach == Reach::Global;

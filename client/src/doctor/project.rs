@@ -1,9 +1,13 @@
 //! Damage in the store, and projects that are not what their files say.
 
+use std::collections::BTreeSet;
+
 use super::{Area, CORRECT, Complaint};
 use crate::Settings;
 use crate::agents::Reach;
 use crate::install::{Attendant, Options, RESTORE_HINT, drift as differs, locked_skills, root_of};
+use crate::project::ProjectDirectory;
+use crate::state::State;
 use crate::verification::{ProblemKind, Verifier};
 use skillpkg_schema::diagnostic::escape;
 
@@ -32,7 +36,12 @@ pub(super) async fn store(settings: &Settings, complaints: &mut Vec<Complaint>) 
                 continue;
             }
         };
+        let active = active(settings, reach);
         for problem in report.problems.iter().filter(|problem| problem.directory.is_none()) {
+            // Whose signature it is, the registry tells when the skill is brought here.
+            if problem.kind == ProblemKind::Signature && !active.contains(&problem.name) {
+                continue;
+            }
             let (name, kind) = (escape(&problem.name), problem.kind.as_str());
             let path = match problem.path.as_str() {
                 "" => String::new(),
@@ -54,6 +63,14 @@ pub(super) async fn store(settings: &Settings, complaints: &mut Vec<Complaint>) 
             complaints.push(Complaint::new(Area::Store, what, advice));
         }
     }
+}
+
+/// The names of the skills that were placed on this machine.
+fn active(settings: &Settings, reach: Reach) -> BTreeSet<String> {
+    let root = ProjectDirectory::open(&root_of(settings, reach));
+    let state = root.and_then(|root| State::new(&settings.home).project(root.root()));
+    let active = state.map(|state| state.active).unwrap_or_default();
+    active.into_iter().map(|active| active.name.to_string()).collect()
 }
 
 /// How a project differs from what its files say.

@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 
 use skillpkg_schema::QualifiedName;
+use skillpkg_schema::diagnostic::escape;
 
 use super::{Area, Complaint};
-use crate::Settings;
 use crate::agents::Reach;
 use crate::install::locked_skills;
 use crate::registry::Registry;
 use crate::settings::{RegistryChoice, registry_text};
 use crate::trust::{document, logs, now};
+use crate::{Settings, keys};
 
+/// What is asked for where nothing is installed; whether there is such a skill does not matter.
+const ANY_NAME: &str = "skillpkg";
 /// How far the clocks of honest machines are apart, in seconds.
 const CLOCKS_APART: u64 = 5 * 60;
 
@@ -58,19 +61,50 @@ async fn ask(
             return;
         }
     };
-    if registry.has_token()
-        && let Err(mut error) = registry.who_am_i().await
-    {
-        error.message = format!("the token for {url}: {}", error.message);
-        complaints.push(Complaint::of(Area::Registry, &error, "`skillpkg login` keeps another"));
+    if registry.has_token() {
+        match registry.who_am_i().await {
+            Ok(_) => signing_key(settings, &registry, url, complaints).await,
+            Err(mut error) => {
+                error.message = format!("the token for {url}: {}", error.message);
+                let advice = "`skillpkg login` keeps another";
+                complaints.push(Complaint::of(Area::Registry, &error, advice));
+            }
+        }
     }
-    // A document is proven by the log on the way.
-    if let Some(name) = name
-        && let Err(mut error) = document(settings, &registry, name).await
-    {
+    // A document is proven by the log on the way, and so is that a name has none: where nothing is
+    // installed yet, that tells whether the log would be believed.
+    let Some(name) = name.cloned().or_else(|| ANY_NAME.parse().ok()) else { return };
+    if let Err(mut error) = document(settings, &registry, &name).await {
         error.message = format!("the log of {url}: {}", error.message);
         let advice = "`skillpkg log` tells what is known of it; ask the registry's operator";
-        complaints.push(Complaint::of(Area::Log, &error, advice));
+        let area = if error.code == "checkpoint_future" { Area::Clock } else { Area::Log };
+        complaints.push(Complaint::of(area, &error, advice));
+    }
+}
+
+/// Tells that the key which this machine signs with was revoked.
+async fn signing_key(
+    settings: &Settings,
+    registry: &Registry,
+    url: &str,
+    complaints: &mut Vec<Complaint>,
+) {
+    let path = keys::signing_path(settings);
+    let Ok(own) = keys::public_key(&path) else { return };
+    // A token need not allow to read keys; whoever publishes is told then.
+    let Ok(registered) = registry.keys().await else { return };
+    let revoked = registered.keys.iter().find(|key| key.id == own.id() && key.revoked.is_some());
+    if let Some(when) = revoked.and_then(|key| key.revoked.as_deref()) {
+        let (key, when) = (own.id(), escape(when));
+        complaints.push(Complaint::new(
+            Area::Credentials,
+            format!(
+                "the key {key} in `{}`, with which this machine signs, was revoked at {url} ({when}): \
+                 nothing it signs is taken",
+                escape(&path.to_string_lossy())
+            ),
+            keys::SIGN_WITH_ANOTHER,
+        ));
     }
 }
 

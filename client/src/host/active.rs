@@ -132,8 +132,8 @@ impl Host {
         }
         let active = moment.active.iter().map(|one| &one.name);
         let locked = moment.lock.skills().map(|locked| &locked.name);
-        let names: Vec<String> = active.chain(locked).map(ToString::to_string).collect();
-        match nearest(skill, names.iter().map(String::as_str)) {
+        let known: Vec<String> = active.chain(locked).map(ToString::to_string).collect();
+        match nearest(skill, known.iter().map(String::as_str)) {
             Some(near) => error.with_hint(format!("did you mean `{near}`?")),
             None => error.with_hint(format!("to have it: `skillpkg install {shown}`")),
         }

@@ -9,6 +9,7 @@ use super::prepare::{Prepared, stored};
 use super::session::Session;
 use crate::activation::{Checked, describe, found, growth, prose_commands, prose_growth, widening};
 use crate::difference::{Difference, Side, lines_within};
+use crate::eligibility::listed;
 use crate::project::Source;
 use crate::state::{Provenance, Signers};
 use crate::{Error, Kind};
@@ -64,13 +65,17 @@ pub(super) fn ask(
         attendant.approved(&questions);
         return Ok(());
     }
-    if attendant.approve(&questions)? {
-        return Ok(());
-    }
-    let names: Vec<String> =
-        questions.iter().map(|one| format!("`{}@{}`", one.name, one.version)).collect();
-    let message = format!("not approved: {}; nothing was changed", names.join(", "));
-    Err(Error::new(Kind::Refused, "permission_denied", message))
+    let skills: Vec<String> =
+        questions.iter().map(|one| format!("{}@{}", one.name, one.version)).collect();
+    let denied = match attendant.approve(&questions) {
+        Ok(true) => return Ok(()),
+        Ok(false) => {
+            let message = format!("not approved: {}; nothing was changed", listed(&skills));
+            Error::new(Kind::Refused, "permission_denied", message)
+        }
+        Err(error) => error,
+    };
+    Err(Error { skills, ..denied })
 }
 
 /// What a snapshot adds to the one that was approved before.

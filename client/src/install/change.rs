@@ -35,6 +35,7 @@ impl Change {
         state.placed.retain(|placed| !names.contains(&placed.name));
         state.active.retain(|active| !names.contains(&active.name));
         state.inactive.retain(|inactive| !names.contains(inactive));
+        state.copies.retain(|copied| !names.contains(copied));
         let journal = Journal { state, ..Journal::default() };
         Self { journal, lock: session.files.lock.clone(), document: None }
     }
@@ -117,6 +118,7 @@ impl Change {
             });
         } else {
             state.inactive.push(name.clone());
+            state.copies.extend(copied(session, name));
         }
         self.journal.steps.extend(plan.steps);
         self.lock.insert(locked);
@@ -124,10 +126,17 @@ impl Change {
     }
 
     /// Takes a skill out of the sight of agents, and leaves both of the project's files alone.
-    pub(super) fn hide(&mut self, name: &QualifiedName, plan: Plan, attendant: &mut dyn Attendant) {
+    pub(super) fn hide(
+        &mut self,
+        session: &Session<'_>,
+        name: &QualifiedName,
+        plan: Plan,
+        attendant: &mut dyn Attendant,
+    ) {
         tell_left(&plan, attendant);
         self.journal.steps.extend(plan.steps);
         self.journal.state.inactive.push(name.clone());
+        self.journal.state.copies.extend(copied(session, name));
     }
 
     /// Places a skill elsewhere that agents see, and leaves all else of it as it is.
@@ -221,10 +230,14 @@ impl Change {
     }
 }
 
+/// A skill that goes out of agents' sight, where it is to come back as copies.
+fn copied(session: &Session<'_>, name: &QualifiedName) -> Option<QualifiedName> {
+    session.remembered.is_copied(name).then(|| name.clone())
+}
+
 fn tell_left(plan: &Plan, attendant: &mut dyn Attendant) {
-    for path in &plan.left {
-        let path = escape(&path.to_string_lossy());
-        attendant.warn(&format!("`{path}` is not ours any more and is left alone"));
+    for left in &plan.left {
+        attendant.warn(left);
     }
 }
 

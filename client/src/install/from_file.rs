@@ -7,6 +7,7 @@ use super::attend::Attendant;
 use super::candidate::{Candidate, candidates_of};
 use super::goal::GoalSkill;
 use super::job::{Job, Origin, expected_of, present, seen};
+use super::list::distrusted;
 use super::prepare::{Expected, Held};
 use super::proven::is_other;
 use super::session::Session;
@@ -24,13 +25,14 @@ pub(super) fn file_job(
     file: &str,
     held: Option<Held>,
     signers: &Signers,
-) -> Job {
+) -> Result<Job, Error> {
     let name = &skill.wanted.name;
     let keys = keys::vouching_for_files(session.settings, signers, name).into_iter();
     let candidates: Vec<Candidate> =
         keys.map(|key| Candidate::known(key, signers, None, name)).collect();
     let known = |ids: &[KeyId]| candidates.iter().any(|one| ids.contains(&one.key.id()));
     let archive = session.directory.archive(file);
+    let is_held = held.is_some();
     let job = |origin, expected| Job {
         origin,
         expected,
@@ -50,13 +52,17 @@ pub(super) fn file_job(
     {
         let expected =
             Expected { held: Some(held), ..expected_of(session, skill, keep, candidates) };
-        return job(Origin::Store, expected);
+        return Ok(job(Origin::Store, expected));
+    }
+    // All of it is here but a key that is trusted: that its archive is gone too says nothing.
+    if let Some(keep) = skill.keep.as_ref().filter(|_| is_held && !archive.path().exists()) {
+        return Err(distrusted(&keep.name, &keep.version));
     }
     let expected = match &skill.keep {
         Some(keep) => expected_of(session, skill, keep, candidates),
         None => file_expected(session, skill, file, candidates),
     };
-    job(Origin::File(archive), expected)
+    Ok(job(Origin::File(archive), expected))
 }
 
 /// Asks the registry of a skill that is read from a file whose keys are its own, and that and every

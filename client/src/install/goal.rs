@@ -47,6 +47,9 @@ pub(super) struct Goal {
     pub(super) removed: Vec<QualifiedName>,
     /// Whether what is added to approved versions is approved by a flag of its own.
     pub(super) is_update: bool,
+    /// Whether a skill that cannot be had from its registry any more stays as it is, and the others
+    /// go on.
+    pub(super) spares_lost: bool,
     /// Whether registries are asked once an hour what they say of skills that are here.
     pub(super) refreshes: bool,
     /// What other tools placed and is taken over, by its path, as it was found.
@@ -82,7 +85,7 @@ pub struct Report {
     pub skills: Vec<Outcome>,
     /// The skills that are gone, with the version that was there.
     pub removed: Vec<(QualifiedName, Option<Version>)>,
-    /// Skills that were not updated, since a copy of them was edited, with the files.
+    /// Skills that were not updated, and why.
     pub kept: Vec<Kept>,
     /// Copies that hold the edits of those that they took the place of.
     pub merged: Vec<MergedCopy>,
@@ -92,16 +95,17 @@ pub struct Report {
     pub rewrote_project: bool,
 }
 
-/// A skill that was not updated, since a copy of it was edited.
+/// A skill that was not updated, since a copy of it was edited, or its registry does not have it any
+/// more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
     /// The skill.
     pub name: QualifiedName,
     /// The version that is there.
     pub version: Option<Version>,
-    /// The version that there would be.
-    pub offered: Version,
-    /// Which copy, and the files; safe to print.
+    /// The version that there would be, of one whose copy was edited.
+    pub offered: Option<Version>,
+    /// Which copy, and the files, or why it cannot be had; safe to print.
     pub reason: String,
 }
 

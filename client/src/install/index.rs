@@ -1,5 +1,6 @@
 //! The documents of skills, from the registries that their names go to.
 
+use std::fmt::Write as _;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,24 +14,40 @@ use crate::policy::{From, Policy, refuse};
 use crate::registry::Registry;
 use crate::settings::registry_text;
 use crate::trust::{Claim, Found, Notice, Rules, Said, Standings, Trust, Unproven};
-use crate::{Error, Kind, Settings};
+use crate::{Error, Kind, Settings, trust};
 
 /// The documents of skills, and the registries that they came from.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     documents: BTreeMap<QualifiedName, (Registry, Found)>,
+    /// Skills that their registries do not have, or do not show.
+    absent: BTreeMap<QualifiedName, Registry>,
     /// What is worth telling about how they were had.
     pub(super) notices: Vec<Notice>,
 }
 
 impl Index {
-    /// Asks for the documents of `names`: one request a registry.
+    /// Asks for the documents of `names`, each of which must be there; see [`Index::ask_each`].
+    pub(super) async fn ask(
+        settings: &Settings,
+        policy: &Policy,
+        names: &[(QualifiedName, Option<Url>)],
+    ) -> Result<Self, Error> {
+        let index = Self::ask_each(settings, policy, names).await?;
+        match names.iter().find(|(name, _)| index.absent.contains_key(name)) {
+            Some((name, _)) => Err(index.unknown(name).await),
+            None => Ok(index),
+        }
+    }
+
+    /// Asks for the documents of `names`: one request a registry. What is not there, or may not be
+    /// read, is [`Index::absence`].
     ///
     /// Beside each name stands the registry that the lockfile has it from, which is asked where none
     /// is configured. Nobody but the project chose it: no token of the environment goes there.
     /// What a policy does not let come from there is not asked for. Each document is proven by the
     /// log of its registry, where that keeps one.
-    pub(super) async fn ask(
+    pub(super) async fn ask_each(
         settings: &Settings,
         policy: &Policy,
         names: &[(QualifiedName, Option<Url>)],
@@ -61,10 +78,7 @@ impl Index {
             let trust = &trust;
             async move {
                 let answer = trust.documents(&registry, &names).await?;
-                if let Some(missing) = answer.missing.first() {
-                    return Err(unknown(&registry, missing).await);
-                }
-                Ok((registry, names, answer))
+                Ok::<_, Error>((registry, names, answer))
             }
         });
         let mut index = Self::default();
@@ -77,8 +91,10 @@ impl Index {
                     index.documents.insert(name, (registry.clone(), found));
                 }
             }
-            if let Some(missing) = names.iter().find(|name| !index.documents.contains_key(*name)) {
-                return Err(unknown(&registry, missing).await);
+            for name in names {
+                if !index.documents.contains_key(&name) {
+                    index.absent.insert(name, registry.clone());
+                }
             }
         }
         Ok(index)
@@ -123,6 +139,19 @@ impl Index {
         self.documents.values().map(|(registry, found)| (registry.url(), &found.document))
     }
 
+    /// That a skill which was asked for is not there, or is not shown to whoever asks.
+    pub(super) fn absence(&self, name: &QualifiedName) -> Option<Error> {
+        Some(not_there(self.absent.get(name)?, name))
+    }
+
+    /// The same, with the nearest name that the registry's search gives.
+    pub(super) async fn unknown(&self, name: &QualifiedName) -> Error {
+        match self.absent.get(name) {
+            Some(registry) => unknown(registry, name).await,
+            None => crate::parallel::ended_early(),
+        }
+    }
+
     /// The document of `name`, and the registry it came from.
     pub(super) fn get(&self, name: &QualifiedName) -> Option<(&Registry, &Document)> {
         self.documents.get(name).map(|(registry, found)| (registry, &found.document))
@@ -131,22 +160,25 @@ impl Index {
 
 /// That a registry does not have a skill, with the nearest name that its search gives.
 pub(super) async fn unknown(registry: &Registry, name: &QualifiedName) -> Error {
-    let message = format!("`{name}` is not in the registry `{}`", registry_text(registry.url()));
-    let error = Error::new(Kind::Failed, "skill_not_found", message);
+    let error = not_there(registry, name);
     match registry.nearest(name).await {
         Some(near) => error.with_hint(format!("did you mean `{near}`?")),
-        None if registry.has_token() => error.with_hint(
-            "look for it with `skillpkg search`; one of a private scope is shown to its members",
-        ),
-        None => {
-            let hint = "look for it with `skillpkg search`; one of a private scope is shown to its \
-                        members, after `skillpkg login`";
-            error.with_hint(match registry.withheld() {
-                Some(reason) => format!("{hint}; {reason}"),
-                None => hint.to_owned(),
-            })
+        None => error,
+    }
+}
+
+/// That a registry does not have a skill, or does not show it.
+fn not_there(registry: &Registry, name: &QualifiedName) -> Error {
+    let error = trust::not_there(registry, name);
+    let mut hint =
+        "look for it with `skillpkg search`; one of a private scope is shown to its members".to_owned();
+    if !registry.has_token() {
+        hint.push_str(", after `skillpkg login`");
+        if let Some(reason) = registry.withheld() {
+            let _ = write!(hint, "; {reason}");
         }
     }
+    error.with_hint(hint)
 }
 
 /// That a lockfile names another registry than the one its skill's name goes to.

@@ -21,11 +21,13 @@ use super::session::{Session, base_of, open_directory, root_of};
 use super::sync::{differences, unwanted};
 use crate::activation::found;
 use crate::agents::Reach;
-use crate::policy::Policy;
+use crate::eligibility::Refusal;
+use crate::host::check_locked;
+use crate::policy::{Installed, Policy, refuse, violations_of};
 use crate::project::{Locked, Source};
-use crate::state::{Placed, Placement, ProjectState, Signers, State};
+use crate::state::{Placed, Placement, ProjectState, Signers, State, Step};
 use crate::trust::{Rules, Standing, Standings, Trust};
-use crate::{Error, Settings, keys};
+use crate::{Error, Kind, Settings, keys};
 
 /// One installed skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +66,8 @@ pub struct Listed {
     /// Whether it came as a file and no key that signed it is known here any more, so that nothing of
     /// it is called.
     pub distrusted: bool,
+    /// Why agents see it and nothing of it is called all the same: as a call is answered.
+    pub refusal: Option<Refusal>,
 }
 
 /// That the key which signed a skill was revoked. Texts are the registry's.
@@ -148,6 +152,7 @@ pub fn list(
     // Where nothing was ever placed there may be no store yet, and none is made for a question.
     let store =
         if remembered.placed.is_empty() { None } else { Some(Store::open(&settings.home)?) };
+    let policy = Policy::with_project(settings, files.project_text.as_deref());
     let mut listed = Vec::new();
     for locked in files.lock.skills() {
         let name = &locked.name;
@@ -174,7 +179,15 @@ pub fn list(
             missing: Vec::new(),
             placed_as: files.project.skill(name).and_then(|wanted| wanted.placed_as.clone()),
             distrusted: is_distrusted(settings, &remembered, &signers, store.as_ref(), locked)?,
+            refusal: None,
         };
+        if let Some((store, active)) = store.as_ref().zip(remembered.active(name)) {
+            let judge = || {
+                let locked = check_locked(active, &files.lock)?;
+                refuse_listed(settings, store, &state, policy.as_ref(), locked, &one)
+            };
+            one.refusal = judge().err().map(Refusal::from);
+        }
         if let Some(store) = &store {
             for placed in remembered.placed_of(name) {
                 look(store, placed, &mut one)?;
@@ -190,6 +203,43 @@ pub fn list(
         listed.push(one);
     }
     Ok(listed)
+}
+
+/// Refuses what a call of a skill that agents see would be refused for, but for what it needs.
+fn refuse_listed(
+    settings: &Settings,
+    store: &Store,
+    state: &State,
+    policy: Result<&Policy, &Error>,
+    locked: &Locked,
+    listed: &Listed,
+) -> Result<(), Error> {
+    let Listed { name, version, .. } = listed;
+    let Some(stored) = stored(store, &locked.address)? else {
+        let message = format!("the snapshot of `{name}` {version} is not in the store");
+        return Err(Error::new(Kind::Verification, "verification_failed", message)
+            .with_hint("`skillpkg sync` fetches it again"));
+    };
+    if listed.distrusted {
+        return Err(distrusted(name, version));
+    }
+    let installed = Installed {
+        manifest: &stored.manifest,
+        address: &locked.address,
+        envelope: &stored.envelope,
+        source: &locked.source,
+    };
+    let policy = policy.map_err(Clone::clone)?;
+    refuse(&violations_of(policy, settings, store, state, &installed)?)?;
+    listed.standing.check(name, version)
+}
+
+/// That nobody who is known here vouches for a skill any more.
+pub(super) fn distrusted(name: &QualifiedName, version: &Version) -> Error {
+    let message = format!("nobody who is known here vouches for `{name}@{version}`");
+    Error::new(Kind::Verification, "signer_unknown", message).with_hint(format!(
+        "`skillpkg keys trust FILE.pem` trusts its signer; `skillpkg remove {name}` takes it away"
+    ))
 }
 
 /// Whether a skill that came as a file is seen by agents, and no key that signed it is known here any
@@ -265,6 +315,19 @@ fn look(store: &Store, placed: &Placed, listed: &mut Listed) -> Result<(), Error
     Ok(())
 }
 
+/// What a step would change, a phrase that can be printed.
+fn told_step(step: &Step) -> String {
+    let path = escape(&step.path.to_string_lossy());
+    match (&step.before, &step.after) {
+        (None, _) => format!("`{path}` is missing"),
+        (_, None) => format!("`{path}` is there, and should not be"),
+        (Some(before), _) if before.found.is_some() => {
+            format!("`{path}` leads into another store")
+        }
+        _ => format!("`{path}` is another version"),
+    }
+}
+
 /// How a project is not what its lockfile says; empty where it is. Changes nothing.
 pub fn drift(
     settings: &Settings,
@@ -293,6 +356,7 @@ pub fn drift(
     let base = session.base();
     let mut folders = Folders::new(&base, &session.store);
     let leaving = unwanted(&session);
+    let signers = session.state.signers()?;
     let mut placing =
         Placing { leaving: &leaving, discard_edits: false, ..Placing::of(&session, &mut folders) };
     for wanted in &session.files.project.skills {
@@ -305,6 +369,12 @@ pub fn drift(
             let what =
                 format!("`{name}@{version}` is {seen}, and the lockfile says that it is {said}");
             let hint = Some(RESTORE_HINT.to_owned());
+            refused.push(Drift { name: Some(name.clone()), what, is_edit: false, hint });
+            continue;
+        }
+        let (signers, store) = (&signers, Some(&session.store));
+        if is_distrusted(settings, &session.remembered, signers, store, locked)? {
+            let Error { message: what, hint, .. } = distrusted(name, &locked.version);
             refused.push(Drift { name: Some(name.clone()), what, is_edit: false, hint });
             continue;
         }
@@ -328,15 +398,11 @@ pub fn drift(
                     add(Some(name), what);
                 }
                 for step in &plan.steps {
-                    let path = escape(&step.path.to_string_lossy());
-                    let what = match (&step.before, &step.after) {
-                        (None, _) => format!("`{path}` is missing"),
-                        (_, None) => format!("`{path}` is there, and should not be"),
-                        _ => format!("`{path}` is another version"),
-                    };
-                    add(Some(name), what);
+                    add(Some(name), told_step(step));
                 }
-                for (path, files) in &plan.kept {
+                // What is edited is not known while what was signed is not here.
+                let is_here = stored(&session.store, &locked.address)?.is_some();
+                for (path, files) in plan.kept.iter().filter(|_| is_here) {
                     let path = escape(&path.to_string_lossy());
                     let what = format!("`{path}` was edited: {}", files.join(", "));
                     edits.push(Drift { name: Some(name.clone()), what, is_edit: true, hint: None });

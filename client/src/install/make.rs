@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::diagnostic::escape;
@@ -22,7 +23,7 @@ use super::preparation::prepare_all;
 use super::prepare::Prepared;
 use super::session::Session;
 use super::signer;
-use super::source;
+use super::source::{self, Lost};
 use crate::agents::Reach;
 use crate::parallel::{self, ended_early};
 use crate::policy::Policy;
@@ -48,9 +49,10 @@ pub(super) async fn make(
         Policy::with_project(session.settings, project)?
     };
     let names = goal.skills.iter().map(|skill| &skill.wanted.name);
+    let names = names.chain(goal.removed.iter().filter(|name| is_unplaced(session, name)));
     let directories = Directories::choose(session, names)?.with(goal.beside.clone());
     let before = session.state.signers()?;
-    let jobs = source::find(session, &goal, &policy, &before, attendant).await?;
+    let (jobs, lost) = source::find(session, &goal, &policy, &before, attendant).await?;
     check_names(session, &goal)?;
     tell_standing(&jobs, attendant);
     let prepared = prepare_all(session, &jobs, policy, attendant).await?;
@@ -63,6 +65,7 @@ pub(super) async fn make(
         ..Placing::of(session, &mut folders)
     };
     let mut report = Report { removed: removed(session, &goal), ..Report::default() };
+    report.kept.extend(lost.into_iter().map(|lost| unreachable(session, lost)));
     let (mut going, mut plans) = (Vec::new(), Vec::new());
     for (job, one) in jobs.into_iter().zip(prepared) {
         let plan = if job.goal.visible {
@@ -75,7 +78,8 @@ pub(super) async fn make(
                 change_placement: session.options.copy,
             })
         } else {
-            placing.remove(&one.manifest().name)
+            let name = &one.manifest().name;
+            placing.remove(name, &came_with(session, &directories, name)?)
         };
         match plan {
             Ok(plan) => {
@@ -106,7 +110,7 @@ pub(super) async fn make(
         report.skills.push(change.put(session, job, one, plan, attendant)?);
     }
     for name in &goal.removed {
-        let plan = placing.remove(name)?;
+        let plan = placing.remove(name, &came_with(session, &directories, name)?)?;
         change.remove(session, name, plan, attendant)?;
     }
     report.skills.sort_by_cached_key(|skill| skill.locked.name.to_string());
@@ -118,16 +122,7 @@ pub(super) async fn make(
     report.rewrote_project = journal.as_ref().is_some_and(|journal| journal.project.is_some());
     let is_new = prepared.iter().any(|one| one.is_new || one.checked.is_some());
     if is_new {
-        // The disk is waited for meanwhile: an approval holds whatever becomes of the install.
-        let store = &session.store;
-        std::thread::scope(|scope| -> Result<(), Error> {
-            let syncing = std::thread::Builder::new().spawn_scoped(scope, || store.sync());
-            approve(session, &signers, &jobs, &prepared)?;
-            match syncing {
-                Ok(syncing) => Ok(syncing.join().map_err(|_| ended_early())??),
-                Err(_) => Ok(store.sync()?),
-            }
-        })?;
+        sync_and_approve(session, &signers, &jobs, &prepared)?;
     }
     if *signers != before {
         let signers = signers.into_owned();
@@ -191,9 +186,11 @@ pub(super) fn hide(
     let mut folders = Folders::new(&base, &session.store);
     let mut placing = Placing::of(session, &mut folders);
     let mut change = Change::of(session, names);
+    let unplaced = names.iter().filter(|name| is_unplaced(session, name));
+    let directories = Directories::choose(session, unplaced)?;
     for name in names {
-        let plan = placing.remove(name)?;
-        change.hide(name, plan, attendant);
+        let plan = placing.remove(name, &came_with(session, &directories, name)?)?;
+        change.hide(session, name, plan, attendant);
     }
     match change.into_journal(session) {
         Some(journal) => {
@@ -204,10 +201,45 @@ pub(super) fn hide(
     }
 }
 
+/// Whether a skill is locked, and nothing was ever placed of it from here: what stands in its place
+/// may have come with the project.
+fn is_unplaced(session: &Session<'_>, name: &QualifiedName) -> bool {
+    let remembered = &session.remembered;
+    session.files.lock.skill(name).is_some()
+        && remembered.active(name).is_none()
+        && !remembered.inactive.contains(name)
+        && remembered.placed_of(name).next().is_none()
+}
+
+/// Where what came with the project may stand of a skill of which nothing was placed from here.
+fn came_with(
+    session: &Session<'_>,
+    directories: &Directories<'_>,
+    name: &QualifiedName,
+) -> Result<Vec<PathBuf>, Error> {
+    if !is_unplaced(session, name) {
+        return Ok(Vec::new());
+    }
+    let wanted = session.files.project.skill(name);
+    let directory_name = wanted.map_or_else(|| name.name(), Wanted::directory_name);
+    let places = directories.of(name)?.into_iter();
+    Ok(places.map(|(directory, _)| directory.join(directory_name.as_str())).collect())
+}
+
 fn kept(session: &Session<'_>, prepared: &Prepared, reason: String) -> Kept {
     let name = prepared.manifest().name.clone();
     let version = session.files.lock.skill(&name).map(|locked| locked.version.clone());
-    Kept { name, version, offered: prepared.manifest().version.clone(), reason }
+    Kept { name, version, offered: Some(prepared.manifest().version.clone()), reason }
+}
+
+/// That a skill stays as it is, since its registry does not have it any more.
+fn unreachable(session: &Session<'_>, Lost { name, error }: Lost) -> Kept {
+    let version = session.files.lock.skill(&name).map(|locked| locked.version.clone());
+    let reason = match error.hint {
+        Some(hint) => format!("{}: {hint}", error.message),
+        None => error.message,
+    };
+    Kept { name, version, offered: None, reason }
 }
 
 fn removed(
@@ -242,6 +274,25 @@ fn check_names(session: &Session<'_>, goal: &Goal) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Waits for the disk, and remembers meanwhile that what agents are about to see was approved: an
+/// approval holds whatever becomes of the install.
+fn sync_and_approve(
+    session: &Session<'_>,
+    signers: &Signers,
+    jobs: &[Job],
+    prepared: &[Prepared],
+) -> Result<(), Error> {
+    let store = &session.store;
+    std::thread::scope(|scope| {
+        let syncing = std::thread::Builder::new().spawn_scoped(scope, || store.sync());
+        approve(session, signers, jobs, prepared)?;
+        match syncing {
+            Ok(syncing) => Ok(syncing.join().map_err(|_| ended_early())??),
+            Err(_) => Ok(store.sync()?),
+        }
+    })
 }
 
 /// Remembers that what agents are about to see was approved.

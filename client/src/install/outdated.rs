@@ -125,7 +125,7 @@ async fn look(
     let index = if asked.is_empty() {
         Index::default()
     } else {
-        Index::ask(settings, &policy, &asked).await?
+        Index::ask_each(settings, &policy, &asked).await?
     };
     if !settings.looks_only {
         let state = State::new(&settings.home);
@@ -168,7 +168,14 @@ impl Looker<'_> {
             problem: None,
             difference: None,
         };
-        let Some((registry, document)) = self.index.get(&wanted.name) else { return Ok(one) };
+        let Some((registry, document)) = self.index.get(&wanted.name) else {
+            // One that is not shown any more hides nothing of the others.
+            one.problem = self.index.absence(&wanted.name).map(|error| {
+                let hint = error.hint.unwrap_or_default();
+                format!("{}: {hint}", error.message)
+            });
+            return Ok(one);
+        };
         one.standing = Standing::in_document(document, &locked.version);
         one.newest = pick(document, &Requirement::Latest).ok().map(|entry| entry.version.clone());
         // One snapshot has no newer one.

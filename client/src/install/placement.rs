@@ -1,10 +1,12 @@
 //! What has to change in agents' directories for a skill to be placed, or to be gone.
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use skillpkg_schema::diagnostic::escape;
-use skillpkg_schema::{ContentAddress, QualifiedName, SkillName};
+use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
+use skillpkg_schema::{ContentAddress, QualifiedName, SkillName, skill};
 use skillpkg_store::content::{Store, TreeProblem};
 
 use super::folder::{Found, unmergeable};
@@ -14,8 +16,8 @@ use super::prepare::stored;
 use super::session::Session;
 use crate::merge::{Edits, MergeError};
 use crate::project::LockFile;
-use crate::state::{Foreign, Occupant, Placed, Placement, Step};
-use crate::{Error, Kind};
+use crate::state::{Foreign, Occupant, Placed, Placement, ProjectState, Step};
+use crate::{Error, Kind, regular_file};
 
 /// Where one skill is to be placed.
 #[derive(Debug, Clone)]
@@ -38,8 +40,9 @@ pub(super) struct Plan {
     pub(super) placed: Vec<Placed>,
     /// Copies that stay as their user edited them, with the files that differ.
     pub(super) kept: Vec<(PathBuf, Vec<String>)>,
-    /// What stands where we placed something and is somebody else's now.
-    pub(super) left: Vec<PathBuf>,
+    /// What stands where something of ours is or would be and is left alone, and why, as sentences
+    /// that can be printed.
+    pub(super) left: Vec<String>,
 }
 
 impl Plan {
@@ -67,6 +70,8 @@ pub(super) struct Placing<'p, 's> {
     pub(super) merge_edits: bool,
     /// What the lockfile names.
     pub(super) lock: &'p LockFile,
+    /// What is remembered of the project.
+    pub(super) remembered: &'p ProjectState,
 }
 
 /// What a place is looked at for.
@@ -76,6 +81,8 @@ enum Purpose {
     Placing,
     /// For what we placed to go.
     TakingOut,
+    /// For what came with a project, in which nothing was placed from here yet, to go.
+    Clearing,
 }
 
 /// What stands at a place.
@@ -101,6 +108,7 @@ impl<'p, 's> Placing<'p, 's> {
             adopted: None,
             merge_edits: false,
             lock: &session.files.lock,
+            remembered: &session.remembered,
         }
     }
 
@@ -155,13 +163,45 @@ impl<'p, 's> Placing<'p, 's> {
         Ok(plan)
     }
 
-    /// Plans how all that was placed of a skill goes.
-    pub(super) fn remove(&mut self, name: &QualifiedName) -> Result<Plan, Error> {
+    /// Plans how all that was placed of a skill goes, and what came with a project at these paths.
+    pub(super) fn remove(
+        &mut self,
+        name: &QualifiedName,
+        came_with: &[PathBuf],
+    ) -> Result<Plan, Error> {
         let mut plan = Plan::default();
         for placed in self.ledger.of_skill(name).to_vec() {
             self.take_out(placed, &mut plan)?;
         }
+        for path in came_with {
+            self.clear(name, path, &mut plan)?;
+        }
         Ok(plan)
+    }
+
+    /// Plans how what came with the project at `path` goes, where it is a link into a store, or a
+    /// copy of what is locked; all else is left.
+    fn clear(&mut self, name: &QualifiedName, path: &Path, plan: &mut Plan) -> Result<(), Error> {
+        if plan.steps.iter().any(|step| step.path == path) {
+            return Ok(());
+        }
+        let before = match self.standing(name, path, Purpose::Clearing)? {
+            Standing::Nothing => return Ok(()),
+            Standing::Ours(before) => before,
+            Standing::Edited(before, files) if stored(self.store, &before.address)?.is_some() => {
+                self.discarded(path, &before, &files)?
+            }
+            Standing::Edited(..) | Standing::Foreign(_) => {
+                plan.left.push(format!(
+                    "`{}` is left alone: that it is an unedited copy of `{name}` is not known here; \
+                     remove it by hand",
+                    escape(&path.to_string_lossy())
+                ));
+                return Ok(());
+            }
+        };
+        plan.steps.push(taking_out(name, path, before));
+        Ok(())
     }
 
     fn place_at(
@@ -179,7 +219,13 @@ impl<'p, 's> Placing<'p, 's> {
         let placement = match (listed, &standing) {
             (Some(placed), _) if !target.change_placement => placed.placement,
             // A copy that came with the project stays one.
-            (None, Standing::Ours(before)) if before.found.is_none() => before.placement,
+            (None, Standing::Ours(before) | Standing::Edited(before, _))
+                if before.found.is_none() && before.placement == Placement::Copy =>
+            {
+                Placement::Copy
+            }
+            // So does one that its user asked for, wherever it is placed next.
+            _ if self.remembered.is_copied(target.name) => Placement::Copy,
             _ => target.placement,
         };
         let after =
@@ -225,7 +271,10 @@ impl<'p, 's> Placing<'p, 's> {
                 Some(before)
             }
             Standing::Edited(before, files) => Some(self.discarded(path, &before, &files)?),
-            Standing::Foreign(what) => return Err(occupied(path, what, target.name)),
+            Standing::Foreign(what) => {
+                let is_locked = self.lock.skill(target.name).is_some();
+                return Err(occupied(path, what, target.name, is_locked));
+            }
         };
         plan.steps.push(Step {
             path: path.to_owned(),
@@ -274,20 +323,14 @@ impl<'p, 's> Placing<'p, 's> {
         let before = match self.standing(&placed.name, &placed.path, Purpose::TakingOut)? {
             Standing::Nothing => return Ok(()),
             Standing::Foreign(_) => {
-                plan.left.push(placed.path.clone());
+                let path = escape(&placed.path.to_string_lossy());
+                plan.left.push(format!("`{path}` is not ours any more and is left alone"));
                 return Ok(());
             }
             Standing::Ours(before) => before,
             Standing::Edited(before, files) => self.discarded(&placed.path, &before, &files)?,
         };
-        plan.steps.push(Step {
-            path: placed.path.clone(),
-            name: placed.name.clone(),
-            before: Some(before),
-            after: None,
-            merges: false,
-            merged: None,
-        });
+        plan.steps.push(taking_out(&placed.name, &placed.path, before));
         Ok(())
     }
 
@@ -309,9 +352,11 @@ impl<'p, 's> Placing<'p, 's> {
         })
     }
 
-    /// A directory is ours where the ledger lists a copy there, and where it is a copy of just what
-    /// the lockfile names: then it came with the project, as it was moved, copied or cloned. What the
-    /// lockfile does not name may be the sources of whoever published it.
+    /// A directory is ours where the ledger lists a copy there, and where it is a copy of what the
+    /// lockfile names: then it came with the project, as it was moved, copied or cloned. One that
+    /// differs is an edited copy where nothing else is listed there and it gives itself the skill's
+    /// name; its edits are kept as those of any other. What the lockfile does not name may be the
+    /// sources of whoever published it.
     fn directory(
         &self,
         name: &QualifiedName,
@@ -334,13 +379,17 @@ impl<'p, 's> Placing<'p, 's> {
             }
             standing = Standing::Edited(copy(placed.address), files);
         }
-        // What we did not place is taken over, and never only taken away.
-        if listed.is_some() || purpose == Purpose::Placing {
-            let locked = self.lock.skill(name).map(|locked| locked.address);
-            if let Some(address) = locked
-                && edits(self.store, &address, path)?.is_empty()
-            {
+        // What we did not place is taken over, and never only taken away, unless it came with a
+        // project that was never brought here.
+        if (listed.is_some() || purpose != Purpose::TakingOut)
+            && let Some(address) = self.lock.skill(name).map(|locked| locked.address)
+        {
+            let files = edits(self.store, &address, path)?;
+            if files.is_empty() {
                 return Ok(Standing::Ours(copy(address)));
+            }
+            if self.ledger.at(path).is_none() && calls_itself(path, name) {
+                return Ok(Standing::Edited(copy(address), files));
             }
         }
         Ok(standing)
@@ -348,6 +397,10 @@ impl<'p, 's> Placing<'p, 's> {
 
     /// A link is ours where it leads to the snapshot that the ledger lists, or to any snapshot of
     /// the same skill in our store: then another machine's or an older ledger placed it.
+    ///
+    /// So is one of a skill that is locked or listed there where it says the path of a snapshot in
+    /// any store: it came with the project from another user, machine or home. Nothing is lost with
+    /// it, whatever it leads to, and it is never followed.
     fn link(
         &self,
         name: &QualifiedName,
@@ -365,20 +418,25 @@ impl<'p, 's> Placing<'p, 's> {
         if let Some(placed) = listed.filter(|one| self.store.tree_path(&one.address) == target) {
             return Ok(ours(placed.address));
         }
-        if let Some(address) = self.snapshot_named(target)
-            && stored(self.store, &address)?.is_some_and(|stored| stored.manifest.name == *name)
-        {
-            return Ok(ours(address));
+        let Some(named) = snapshot_of_a_store(target) else {
+            return Ok(Standing::Foreign("a link"));
+        };
+        if self.store.tree_path(&named) == target {
+            let stored = stored(self.store, &named)?;
+            if stored.is_some_and(|stored| stored.manifest.name == *name) {
+                return Ok(ours(named));
+            }
         }
-        Ok(Standing::Foreign("a link"))
-    }
-
-    /// The snapshot whose tree lies at `target`, by its name alone.
-    fn snapshot_named(&self, target: &Path) -> Option<ContentAddress> {
-        let name = target.file_name()?.to_str()?;
-        let digits = name.get(name.len().checked_sub(64)?..)?;
-        let address: ContentAddress = format!("sha256:{digits}").parse().ok()?;
-        (self.store.tree_path(&address) == target).then_some(address)
+        let locked = self.lock.skill(name).map(|locked| locked.address);
+        Ok(match locked.or(listed.map(|placed| placed.address)) {
+            Some(address) => Standing::Ours(Occupant {
+                address,
+                placement: Placement::Link,
+                discard_edits: false,
+                found: Some(Foreign::Link(target.to_owned())),
+            }),
+            None => Standing::Foreign("a link"),
+        })
     }
 
     fn discarded(
@@ -413,13 +471,43 @@ pub(super) fn edits(
     Ok(files)
 }
 
-fn occupied(path: &Path, what: &str, name: &QualifiedName) -> Error {
+/// The step that takes out what stands at `path`.
+fn taking_out(name: &QualifiedName, path: &Path, before: Occupant) -> Step {
+    Step {
+        path: path.to_owned(),
+        name: name.clone(),
+        before: Some(before),
+        after: None,
+        merges: false,
+        merged: None,
+    }
+}
+
+/// The snapshot of which `target` is the path in a store, be it of another home, by its text alone.
+fn snapshot_of_a_store(target: &Path) -> Option<ContentAddress> {
+    let is_in_store = target.is_absolute()
+        && target.parent().and_then(Path::file_name).is_some_and(|parent| parent == "snapshots");
+    let digits = target.file_name()?.to_str()?.strip_prefix("sha256-")?;
+    format!("sha256:{digits}").parse().ok().filter(|_| is_in_store)
+}
+
+/// Whether the `SKILL.md` of a directory gives itself the name of a skill.
+fn calls_itself(path: &Path, name: &QualifiedName) -> bool {
+    let mut bytes = Vec::new();
+    let Ok(file) = regular_file::open(&path.join("SKILL.md")) else { return false };
+    let is_read = file.take(MAX_SKILL_FILE_BYTES).read_to_end(&mut bytes).is_ok();
+    is_read && skill::parse(&bytes, "SKILL.md").is_ok_and(|file| file.name == name.name().as_str())
+}
+
+/// That something else stands where a skill is to be. Whoever makes what a lockfile says cannot give
+/// the skill another name.
+fn occupied(path: &Path, what: &str, name: &QualifiedName, is_locked: bool) -> Error {
     let shown = escape(&path.to_string_lossy());
     let mut hint = match split(path) {
-        Ok((_, directory)) => format!(
+        Ok((_, directory)) if !is_locked => format!(
             "move it away, or give `{name}` another name: `skillpkg install {name} --as {directory}-2`"
         ),
-        Err(_) => "move it away".to_owned(),
+        _ => "move it away, and run this again".to_owned(),
     };
     if path.join("SKILL.md").is_file() {
         hint = format!(

@@ -99,20 +99,29 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Refuses a project whose `skillpkg.toml` is gone while its lockfile has skills: that nobody
-    /// asks for them any more is not what a lost file says.
+    /// Refuses a project whose `skillpkg.toml` is gone, or has no `[skills]` table, while its lockfile
+    /// has skills: that nobody asks for them any more is not what a lost or emptied file says.
     pub(super) fn require_project_file(&self) -> Result<(), Error> {
         let files = &self.files;
-        if files.project_text.is_some() || files.lock.skills().next().is_none() {
+        if files.project.has_skills || files.lock.skills().next().is_none() {
             return Ok(());
         }
-        let message = format!("it is not there, and `{LOCK_FILE}` beside it has skills");
-        Err(Error::new(Kind::Refused, "project_file_missing", message)
-            .in_file(PROJECT_FILE)
-            .with_hint(format!(
-                "restore it (`git checkout -- {PROJECT_FILE}`); where no skill is wanted any more, \
-                 write one with an empty `[skills]` table"
-            )))
+        let (code, what, rest) = match files.project_text {
+            Some(_) => (
+                "project_skills_missing",
+                "it has no `[skills]` table",
+                "give it a `[skills]` table, be it an empty one",
+            ),
+            None => (
+                "project_file_missing",
+                "it is not there",
+                "write one with an empty `[skills]` table",
+            ),
+        };
+        let message = format!("{what}, and `{LOCK_FILE}` beside it has skills");
+        Err(Error::new(Kind::Refused, code, message).in_file(PROJECT_FILE).with_hint(format!(
+            "restore it (`git checkout -- {PROJECT_FILE}`); where no skill is wanted any more, {rest}"
+        )))
     }
 
     /// The registry that the lockfile has a skill from.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use skillpkg_schema::QualifiedName;
+
 use super::attend::Attendant;
 use super::candidate::Candidate;
 use super::from_file::{ask_of_keys, file_job};
@@ -19,15 +21,16 @@ use crate::state::Signers;
 use crate::trust::{Rules, Standings, Trust, now};
 use crate::{Error, parallel};
 
-/// Finds out how each skill is had; asks each registry that has to be asked once, and none where
-/// the store has everything that the lockfile names.
+/// Finds out how each skill is had, and which cannot be had any more where the goal spares those;
+/// asks each registry that has to be asked once, and none where the store has everything that the
+/// lockfile names.
 pub(super) async fn find(
     session: &Session<'_>,
     goal: &Goal,
     policy: &Policy,
     signers: &Signers,
     attendant: &mut dyn Attendant,
-) -> Result<Vec<Job>, Error> {
+) -> Result<(Vec<Job>, Vec<Lost>), Error> {
     let mut drafts = Vec::with_capacity(goal.skills.len());
     let mut asked = Vec::new();
     let rules = Rules::of(policy);
@@ -49,7 +52,7 @@ pub(super) async fn find(
     let mut index = if asked.is_empty() {
         Index::default()
     } else {
-        Index::ask(session.settings, policy, &asked).await?
+        Index::ask_each(session.settings, policy, &asked).await?
     };
     session.state.learn_revocations(signers, index.documents())?;
     index.learn_standings(home, now())?;
@@ -60,25 +63,53 @@ pub(super) async fn find(
         standings
     };
     let (mut jobs, mut chosen) = (Vec::with_capacity(drafts.len()), Vec::new());
+    let mut lost = Vec::new();
     for (draft, skill) in drafts.into_iter().zip(&goal.skills) {
-        jobs.push(if let Some(mut job) = draft {
+        if let Some(mut job) = draft {
             stand(&mut job, &standings)?;
-            job
+            jobs.push(job);
         } else {
-            let (mut job, entry) = from_index(session, skill, &index, policy, signers)?;
+            let answer = match index.absence(&skill.wanted.name) {
+                Some(error) if goal.spares_lost => Err(error),
+                Some(_) => Err(index.unknown(&skill.wanted.name).await),
+                None => from_index(session, skill, &index, policy, signers),
+            };
+            let (mut job, entry) = match answer {
+                Err(error) if goal.spares_lost && is_lost(&error) => {
+                    lost.push(Lost { name: skill.wanted.name.clone(), error });
+                    continue;
+                }
+                answer => answer?,
+            };
             // A bundle is of an earlier day: what was said since is told and holds.
             if session.settings.bundle.is_some() {
                 stand_later(&mut job, &entry, &standings)?;
             }
             chosen.push((skill.wanted.name.clone(), entry));
-            job
-        });
+            jobs.push(job);
+        }
+    }
+    // Where nothing is left that could be done, that is what is told.
+    if jobs.is_empty() && !lost.is_empty() {
+        return Err(lost.swap_remove(0).error);
     }
     index.prove(session.settings, policy, &chosen).await?;
     for notice in index.notices {
         notice.to(attendant);
     }
-    Ok(jobs)
+    Ok((jobs, lost))
+}
+
+/// A skill that cannot be had from its registry any more.
+pub(super) struct Lost {
+    pub(super) name: QualifiedName,
+    pub(super) error: Error,
+}
+
+/// Whether a failure says that a skill is not to be had any more: it is gone or private now, or its
+/// version was deleted.
+fn is_lost(error: &Error) -> bool {
+    ["skill_not_found", "version_deleted", "version_not_found"].contains(&error.code.as_str())
 }
 
 /// What the store holds of each skill that is to be kept, re-hashed, with its tree where agents see
@@ -108,7 +139,7 @@ fn draft(
     signers: &Signers,
 ) -> Result<Option<Job>, Error> {
     if let Some(file) = &skill.wanted.file {
-        return Ok(Some(file_job(session, skill, file, held, signers)));
+        return file_job(session, skill, file, held, signers).map(Some);
     }
     let Some(keep) = &skill.keep else { return Ok(None) };
     let Source::Registry(url) = &keep.source else { return Ok(None) };

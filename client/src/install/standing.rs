@@ -112,8 +112,14 @@ pub(super) async fn refresh(
     if due.is_empty() {
         return Ok(standings);
     }
-    match Index::ask(settings, policy, &due).await {
+    match Index::ask_each(settings, policy, &due).await {
         Ok(index) => {
+            for error in due.iter().filter_map(|(name, _)| index.absence(name)) {
+                attendant.warn(&format!(
+                    "{}: whether anything was said against it is not known",
+                    error.message
+                ));
+            }
             session.state.learn_revocations(signers, index.documents())?;
             index.learn_standings(&settings.home, now)?;
             if bundle.is_none() {

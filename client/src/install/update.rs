@@ -22,7 +22,8 @@ pub async fn update(
 ) -> Result<Report, Error> {
     let session = Session::open(settings, options, attendant)?;
     session.require_project_file()?;
-    let mut goal = Goal { is_update: true, ..Goal::default() };
+    // Whoever names a skill is answered about that one.
+    let mut goal = Goal { is_update: true, spares_lost: names.is_empty(), ..Goal::default() };
     for wanted in chosen(&session, names)? {
         // One snapshot has no newer one, and an archive is read again.
         let is_fixed = matches!(wanted.requirement, Requirement::Address(_));

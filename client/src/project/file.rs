@@ -21,6 +21,8 @@ pub struct ProjectFile {
     /// The registry that the project names. It is never expanded, and no token of the environment
     /// goes to it.
     pub registry: Option<Url>,
+    /// Whether there is a `[skills]` table: a file without one says nothing of which are wanted.
+    pub has_skills: bool,
     /// The skills, sorted by name.
     pub skills: Vec<Wanted>,
     /// Where they are placed.
@@ -52,6 +54,7 @@ impl ProjectFile {
                     reading.fault(key.span(), format!("{found} skills are over {most}"));
                 }
                 ("skills", DeValue::Table(skills)) => {
+                    file.has_skills = true;
                     file.skills = read_skills(&mut reading, skills);
                 }
                 ("agents", DeValue::Table(agents)) => {

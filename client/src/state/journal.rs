@@ -135,6 +135,7 @@ mod tests {
                 }],
                 active: Vec::new(),
                 inactive: vec![name],
+                copies: Vec::new(),
                 agents: None,
             },
         }

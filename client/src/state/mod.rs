@@ -135,6 +135,9 @@ pub struct ProjectState {
     /// Skills that are installed and that agents are not to see: `sync` leaves them so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inactive: Vec<QualifiedName>,
+    /// Those of them that were placed as copies, and are again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copies: Vec<QualifiedName>,
     /// The agents, by id, that were found on this machine when a skill was first placed: a directory
     /// that somebody makes later brings no skill there. [`None`] where nothing was placed yet, or
     /// whoever placed it named agents.
@@ -151,11 +154,19 @@ impl ProjectState {
         self.active.dedup_by(|left, right| left.name == right.name);
         self.inactive.sort_by_cached_key(ToString::to_string);
         self.inactive.dedup();
+        self.copies.sort_by_cached_key(ToString::to_string);
+        self.copies.dedup();
     }
 
     /// What was placed of `name`.
     pub fn placed_of<'a>(&'a self, name: &'a QualifiedName) -> impl Iterator<Item = &'a Placed> {
         self.placed.iter().filter(move |placed| placed.name == *name)
+    }
+
+    /// Whether a skill is placed as copies, or was when it was last seen.
+    pub fn is_copied(&self, name: &QualifiedName) -> bool {
+        self.copies.contains(name)
+            || self.placed_of(name).any(|placed| placed.placement == Placement::Copy)
     }
 
     /// The active entry of `name`.
@@ -182,13 +193,15 @@ struct ProjectFields {
     #[serde(default)]
     inactive: Vec<QualifiedName>,
     #[serde(default)]
+    copies: Vec<QualifiedName>,
+    #[serde(default)]
     agents: Option<Vec<String>>,
 }
 
 impl From<ProjectFields> for ProjectRecord {
     fn from(fields: ProjectFields) -> Self {
-        let ProjectFields { root, placed, active, inactive, agents } = fields;
-        Self { root, state: ProjectState { placed, active, inactive, agents } }
+        let ProjectFields { root, placed, active, inactive, copies, agents } = fields;
+        Self { root, state: ProjectState { placed, active, inactive, copies, agents } }
     }
 }
 

@@ -36,6 +36,8 @@ const ATTEMPTS: usize = 3;
 pub(crate) struct Carriage {
     /// Documents with the views that prove them.
     pub(crate) documents: Vec<Taken>,
+    /// What was asked for and is not there, or not shown to whoever asks.
+    pub(crate) missing: Vec<QualifiedName>,
     /// The logs, each with one view of all names; sorted by origin.
     pub(crate) logs: Vec<BundledLog>,
     /// Tiles of the logs, by their paths in a bundle.
@@ -77,6 +79,12 @@ impl Trust<'_> {
                 continue;
             }
             match self.carriage_at(registry.url(), place, names, since).await {
+                // What a mirror does not have is asked of the registry itself.
+                Ok(carriage) if !is_last && !carriage.missing.is_empty() => {
+                    if let Some(name) = carriage.missing.first() {
+                        notices.push(passed_over(place, &not_there(place, name)));
+                    }
+                }
                 Ok(mut carriage) => {
                     carriage.notices.splice(..0, notices);
                     return Ok(carriage);
@@ -95,12 +103,18 @@ impl Trust<'_> {
         names: &[QualifiedName],
         since: &BTreeMap<String, BTreeSet<u64>>,
     ) -> Result<Carriage, Error> {
+        let (mut names, mut missing) = (names.to_vec(), Vec::new());
         for _ in 0..ATTEMPTS {
-            let asked = self.documents_at(registry, place, names).await?;
-            if let Some(missing) = asked.missing.first() {
-                let shown = registry_text(place.url());
-                let message = format!("`{missing}` is not in the registry `{shown}`");
-                return Err(Error::new(Kind::Failed, "skill_not_found", message));
+            let asked = self.documents_at(registry, place, &names).await?;
+            if let Some(first) = asked.missing.first() {
+                // An answer that is carried is of what is there alone.
+                let error = not_there(place, first);
+                names.retain(|name| !asked.missing.contains(name));
+                missing.extend(asked.missing);
+                if names.is_empty() {
+                    return Err(error);
+                }
+                continue;
             }
             let Some(views) = one_of_each(&asked.answers) else { continue };
             if views.is_empty() {
@@ -121,7 +135,8 @@ impl Trust<'_> {
             }
             let Asked { documents, answers, notices, .. } = asked;
             let documents = taken(documents, &answers)?;
-            return Ok(Carriage { documents, logs, tiles, notices, place: place.clone() });
+            let place = place.clone();
+            return Ok(Carriage { documents, missing, logs, tiles, notices, place });
         }
         Err(Refusal::Busy { place: place.place() }.into())
     }
@@ -270,6 +285,12 @@ fn taken(documents: Vec<Found>, answers: &[Arc<Indexed>]) -> Result<Vec<Taken>, 
     };
     let all: Option<Vec<Taken>> = documents.into_iter().map(with_bytes).collect();
     all.ok_or_else(crate::parallel::ended_early)
+}
+
+/// That a skill is not in a registry, or not shown to whoever asks.
+pub(crate) fn not_there(registry: &Registry, name: &QualifiedName) -> Error {
+    let message = format!("`{name}` is not in the registry `{}`", registry_text(registry.url()));
+    Error::new(Kind::Failed, "skill_not_found", message)
 }
 
 #[cfg(test)]

@@ -256,6 +256,9 @@ pub(super) enum Refusal {
     /// State of ours that cannot be read, or is gone.
     #[error("what is remembered of a log in `{}` is damaged: {reason}", shown(path))]
     State { path: PathBuf, reason: String },
+    /// State of ours that this user may not read, or the system does not.
+    #[error("what is remembered of a log cannot be read: `{}`: {reason}", shown(path))]
+    Unreadable { path: PathBuf, reason: String, hint: Option<String> },
     /// More logs than are remembered.
     #[error("{most} logs are known in `{}`, which is the most", shown(path))]
     Full { path: PathBuf, most: usize },
@@ -364,6 +367,7 @@ impl Refusal {
             Self::KeyRevoked { .. } => "key_revoked_before",
             Self::Witnesses { .. } => "witness_quorum",
             Self::State { .. } => "trust_state_damaged",
+            Self::Unreadable { .. } => "trust_state_unreadable",
             Self::Full { .. } => "trust_state_full",
             Self::TooNew { .. } => "format_too_new",
             Self::Busy { .. } => "trust_state_busy",
@@ -372,9 +376,11 @@ impl Refusal {
 
     fn kind(&self) -> Kind {
         match self {
-            Self::State { .. } | Self::Full { .. } | Self::TooNew { .. } | Self::Busy { .. } => {
-                Kind::Failed
-            }
+            Self::State { .. }
+            | Self::Unreadable { .. }
+            | Self::Full { .. }
+            | Self::TooNew { .. }
+            | Self::Busy { .. } => Kind::Failed,
             Self::Stale { .. }
             | Self::Future { .. }
             | Self::OtherKey { .. }
@@ -489,9 +495,11 @@ impl Refusal {
             Self::Witnesses { .. } => {
                 "try again in some minutes: witnesses sign a while after the log does".to_owned()
             }
-            Self::State { .. } | Self::Full { .. } | Self::TooNew { .. } | Self::Busy { .. } => {
-                self.hint_of_state()
-            }
+            Self::State { .. }
+            | Self::Unreadable { .. }
+            | Self::Full { .. }
+            | Self::TooNew { .. }
+            | Self::Busy { .. } => self.hint_of_state(),
             Self::Record { name, .. } => format!(
                 "nothing of it was installed. Compare the lockfile with its history; ask the \
                  registry's operator about `{name}`"
@@ -522,6 +530,9 @@ impl Refusal {
                 "`skillpkg log forget {}` moves it aside, and the log is pinned anew",
                 escape(&path.file_name().unwrap_or_default().to_string_lossy())
             ),
+            Self::Unreadable { hint, .. } => hint.clone().unwrap_or_else(|| {
+                "see that the file can be read; nothing of it has to be forgotten".to_owned()
+            }),
             Self::Full { .. } => "`skillpkg log` tells them, and `skillpkg log forget URL` forgets those of a registry that \
                  you use no more"
                 .to_owned(),

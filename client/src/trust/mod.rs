@@ -34,7 +34,7 @@ mod view;
 
 pub use ask::Notice;
 pub(crate) use ask::{Found, Trust};
-pub(crate) use carry::{Carriage, Taken};
+pub(crate) use carry::{Carriage, Taken, not_there};
 pub use check::check_log;
 pub(crate) use claim::{Claim, check_keys};
 pub use collect::collect_proofs;

@@ -14,6 +14,7 @@ use super::error::Refusal;
 use super::kept_tree::TREE_FILE;
 use super::unwritten::Unwritten;
 use crate::Error;
+use crate::project::io_hint;
 use crate::settings::registry_text;
 use crate::state::{Durable, PATIENCE, ProjectLock, StateError, Stored, lock_file};
 
@@ -222,6 +223,7 @@ impl TrustStore {
             io::ErrorKind::NotADirectory => {
                 damaged(&self.directory, "it is no directory".to_owned())
             }
+            _ if is_of_rights(&error) => unreadable(&self.directory, &error),
             _ => damaged(&self.directory, error.to_string()),
         })?;
         found.extend(self.unwritten.iter().flat_map(Unwritten::directories));
@@ -274,6 +276,7 @@ impl TrustStore {
         let record: Option<LogRecord> = file.read().map_err(|error| match error {
             StateError::TooNew { path, found } => Refusal::TooNew { path, found },
             StateError::Damaged { reason, .. } => damaged(directory, reason),
+            StateError::Io { path, source } if is_of_rights(&source) => unreadable(&path, &source),
             error => damaged(directory, error.to_string()),
         })?;
         if record.is_none() && self.is_left(directory) {
@@ -457,6 +460,15 @@ impl TrustStore {
 fn is_of_log(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     name.len() == 32 && name.iter().all(u8::is_ascii_hexdigit)
+}
+
+/// Whether a failure says that this user may not, and nothing of what is there.
+fn is_of_rights(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Refusal {
+    Refusal::Unreadable { path: path.to_owned(), reason: error.to_string(), hint: io_hint(error) }
 }
 
 fn damaged(path: &Path, reason: String) -> Refusal {

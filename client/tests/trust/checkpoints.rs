@@ -147,6 +147,12 @@ async fn a_clock_that_is_a_year_behind_or_ahead_is_told_as_one_and_signatures_ar
         let error = machine.in_project("two").refused("waitlist").await;
         assert_eq!((error.code.as_str(), error.kind), (code, Kind::Refused));
         assert!(error.message.contains("clock"), "{error}");
+        // The doctor says so too, also on a machine that nothing was ever installed on.
+        let fresh = Machine::new(&registry);
+        for settings in [&machine.settings, &fresh.settings] {
+            let found = skillpkg::doctor::examine(settings).await;
+            assert!(found.iter().any(|one| one.what.contains("clock") && !one.note), "{found:?}");
+        }
         // What is here is verified and works, whatever the clock says.
         assert!(machine.verify(true).await.unwrap().problems.is_empty());
         registry.change(|state| state.log.take_other_keys());

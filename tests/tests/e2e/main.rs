@@ -14,6 +14,8 @@ mod bundle;
 #[cfg(target_os = "linux")]
 mod calls;
 mod clawhub;
+#[cfg(unix)]
+mod clones;
 mod completions;
 #[cfg(unix)]
 mod damaged;
@@ -25,9 +27,12 @@ mod files;
 mod findings;
 #[cfg(unix)]
 mod first_hour;
+mod gone;
 mod install;
 mod interrupted;
 mod keys;
+#[cfg(target_os = "linux")]
+mod listed;
 mod locked;
 mod outside;
 mod pages;

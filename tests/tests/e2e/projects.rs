@@ -38,6 +38,15 @@ fn a_slip_in_the_projects_file_or_its_loss_uninstalls_nothing() {
         assert!(refused.stderr.contains("[skills]"), "{}", refused.stderr);
     }
     assert_eq!(machine.read(".agents/skills/waitlist/NOTES.md"), "1.2.0");
+    // A file that says nothing of skills says nothing of which are wanted.
+    for text in ["", "registry = \"https://skills.example.org\"\n", "[agents]\ncopy = true\n"] {
+        machine.write("skillpkg.toml", text);
+        for command in [["sync", "-y"].as_slice(), &["sync", "--check"], &["update", "-y"]] {
+            let refused = machine.run(&[command, &["--json"]].concat()).ended_with(5);
+            assert_eq!(refused.error_code(), "project_skills_missing", "{text}: {command:?}");
+            assert!(refused.stderr.contains("`[skills]`"), "{}", refused.stderr);
+        }
+    }
     // An empty table says that nothing is wanted.
     machine.write("skillpkg.toml", "[skills]\n");
     machine.run(&["sync", "-y"]).succeeded();
@@ -332,8 +341,7 @@ fn a_project_that_came_with_its_copies_is_taken_over_and_what_differs_is_left_al
 
     let edited = cloned("edited");
     edited.write(".agents/skills/waitlist/NOTES.md", "mine");
-    let refused = edited.run(&["sync", "-y"]).ended_with(5);
-    assert!(refused.stderr.contains("`skillpkg adopt`"), "{}", refused.stderr);
+    edited.run(&["sync", "-y"]).succeeded();
     assert_eq!(edited.read(".agents/skills/waitlist/NOTES.md"), "mine");
 }
 

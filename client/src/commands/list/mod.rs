@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use skillpkg::Error;
-use skillpkg::eligibility::Verdict;
+use skillpkg::eligibility::{Refusal, Verdict};
 use skillpkg::host::{Host, HostOptions};
 use skillpkg::install::{Revoked, list};
 use skillpkg::trust::Standing;
@@ -48,7 +48,11 @@ struct Skill<'a> {
     placed_as: Option<&'a SkillName>,
     address: &'a ContentAddress,
     registry: String,
+    /// As a verdict has it: agents see what the lockfile names, and nothing forbids it.
     active: bool,
+    /// Why a call of what agents see is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refusal: Option<&'a Refusal>,
     agents: &'a [String],
     modified: &'a [String],
     damaged: &'a [String],
@@ -102,7 +106,8 @@ pub(crate) async fn run(arguments: Arguments, context: &Context) -> Result<u8, E
             placed_as: one.placed_as.as_ref(),
             address: &one.address,
             registry: installed::source_text(&one.source),
-            active: one.active,
+            active: one.active && one.refusal.is_none(),
+            refusal: one.refusal.as_ref(),
             agents: &one.agents,
             modified: &one.modified,
             damaged: &one.damaged,
@@ -170,6 +175,9 @@ fn line(skill: &Skill<'_>) -> String {
         }
         Some(_) => parts.push("its key was revoked: it is not to be trusted".to_owned()),
         None => {}
+    }
+    if let Some(refusal) = skill.refusal.filter(|refusal| refusal.code.starts_with("policy_")) {
+        parts.push(format!("FORBIDDEN by policy: {}", refusal.message));
     }
     if skill.distrusted {
         parts.push("its key is not trusted here".to_owned());
