@@ -70,11 +70,7 @@ pub struct LeftToHost {
 
 /// Names in backticks, escaped.
 pub(crate) fn listed(names: &[String]) -> String {
-    names
-        .iter()
-        .map(|name| format!("`{}`", escape_quoted(name)))
-        .collect::<Vec<_>>()
-        .join(", ")
+    names.iter().map(|name| format!("`{}`", escape_quoted(name))).collect::<Vec<_>>().join(", ")
 }
 
 /// What needs something, as messages end with it: they may be about one skill of many.

@@ -1,7 +1,7 @@
 //! The documents of skills, from the registries that their names go to.
 
-use std::fmt::Write as _;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -171,7 +171,8 @@ pub(super) async fn unknown(registry: &Registry, name: &QualifiedName) -> Error 
 fn not_there(registry: &Registry, name: &QualifiedName) -> Error {
     let error = trust::not_there(registry, name);
     let mut hint =
-        "look for it with `skillpkg search`; one of a private scope is shown to its members".to_owned();
+        "look for it with `skillpkg search`; one of a private scope is shown to its members"
+            .to_owned();
     if !registry.has_token() {
         hint.push_str(", after `skillpkg login`");
         if let Some(reason) = registry.withheld() {

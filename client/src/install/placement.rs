@@ -388,7 +388,9 @@ impl<'p, 's> Placing<'p, 's> {
             if files.is_empty() {
                 return Ok(Standing::Ours(copy(address)));
             }
-            if self.ledger.at(path).is_none() && calls_itself(path, name) {
+            // What is taken over was looked at by itself, and goes only while it is what was seen.
+            let is_adopted = self.adopted.is_some_and(|adopted| adopted.contains_key(path));
+            if !is_adopted && self.ledger.at(path).is_none() && calls_itself(path, name) {
                 return Ok(Standing::Edited(copy(address), files));
             }
         }
