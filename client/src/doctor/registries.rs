@@ -10,11 +10,11 @@ use crate::agents::Reach;
 use crate::install::locked_skills;
 use crate::registry::Registry;
 use crate::settings::{RegistryChoice, registry_text};
-use crate::trust::{document, logs, now};
+use crate::trust::{Notice, document, logs, now};
 use crate::{Settings, keys};
 
 /// What is asked for where nothing is installed; whether there is such a skill does not matter.
-const ANY_NAME: &str = "skillpkg";
+const ANY_NAME: &str = "any-skill";
 /// How far the clocks of honest machines are apart, in seconds.
 const CLOCKS_APART: u64 = 5 * 60;
 
@@ -74,11 +74,19 @@ async fn ask(
     // A document is proven by the log on the way, and so is that a name has none: where nothing is
     // installed yet, that tells whether the log would be believed.
     let Some(name) = name.cloned().or_else(|| ANY_NAME.parse().ok()) else { return };
-    if let Err(mut error) = document(settings, &registry, &name).await {
-        error.message = format!("the log of {url}: {}", error.message);
-        let advice = "`skillpkg log` tells what is known of it; ask the registry's operator";
-        let area = if error.code == "checkpoint_future" { Area::Clock } else { Area::Log };
-        complaints.push(Complaint::of(area, &error, advice));
+    match document(settings, &registry, &name).await {
+        // Not least that a log was pinned, with its fingerprint.
+        Ok((_, notices)) => complaints.extend(notices.into_iter().map(|notice| {
+            let (Notice::Tell(what) | Notice::Warn(what)) = notice;
+            let advice = "`skillpkg log` tells what is known of logs";
+            Complaint { note: true, ..Complaint::new(Area::Log, what, advice) }
+        })),
+        Err(mut error) => {
+            error.message = format!("the log of {url}: {}", error.message);
+            let advice = "`skillpkg log` tells what is known of it; ask the registry's operator";
+            let area = if error.code == "checkpoint_future" { Area::Clock } else { Area::Log };
+            complaints.push(Complaint::of(area, &error, advice));
+        }
     }
 }
 

@@ -9,7 +9,9 @@ use serde_json::value::RawValue;
 use skillpkg::settings::{Chosen, RegistryChoice};
 use skillpkg_schema::QualifiedName;
 use skillpkg_schema::address::Digests;
-use skillpkg_schema::wire::{IndexRequest, Logs, ProofsAnswer, ProofsRequest, View};
+use skillpkg_schema::wire::{
+    IndexRequest, Logs, ProofsAnswer, ProofsRequest, RegistryInformation, View,
+};
 use url::Url;
 
 use crate::log::{Log, Packed};
@@ -124,6 +126,10 @@ impl State {
 
     fn answer(&self, path: &str, body: &[u8]) -> Option<Vec<u8>> {
         match path {
+            "/v1/registry" => {
+                let identity = self.log.origin.clone();
+                Some(serde_json::to_vec(&RegistryInformation { identity }).unwrap())
+            }
             "/v1/index" => Some(self.index(&serde_json::from_slice(body).unwrap())),
             "/v1/log" if !self.is_silent => {
                 let relayed = self.relayed.iter().map(|log| {
