@@ -35,7 +35,7 @@ fn a_name_that_is_none_is_refused_with_the_nearest_and_a_missing_version_with_th
     let options = PackOptions::default();
     for (frontmatter, mentions) in [
         ("name: My Skill\nversion: 1\n", &["`My Skill`", "`--name my-skill`"][..]),
-        ("name: con\nversion: 1\n", &["`con` is reserved", "`--name`"]),
+        ("name: con\nversion: 1\n", &["`con` is reserved", "--name`"]),
         ("name: a\n", &["no version", "`--version 1.0.0`"]),
         ("name: a\nversion: latest\n", &["`latest` is not a version", "`--version 1.0.0`"]),
         ("name: A B\n", &["`--name a-b`", "`--version 1.0.0`"]),

@@ -42,7 +42,8 @@ async fn what_is_deleted_with_the_client_is_yanked_and_comes_back() {
         assert_eq!(answer, value!({"ok": true}), "{path}");
     };
     // One version; it is not picked, and is still had by its number.
-    done(Method::DELETE, "/versions/1.2.0", &owner).await;
+    let exactly = value!({"ownerHandle": "acme", "version": "1.2.0"});
+    done(Method::DELETE, "/versions/1.2.0", &exactly).await;
     let told: Value =
         json(registry.get(&format!("{API}/skills/pdf"), None).await, StatusCode::OK).await;
     assert_eq!(told["latestVersion"]["version"], "1.1.0");
@@ -85,6 +86,9 @@ async fn what_is_deleted_with_the_client_is_yanked_and_comes_back() {
         (Method::DELETE, "", &value!({"reason": "a\u{1b}[31m"}), 400, "invalid_request"),
         (Method::DELETE, "", &value!({"reason": "x".repeat(600)}), 400, "invalid_request"),
         (Method::DELETE, "", &value!(["no"]), 400, "invalid_request"),
+        (Method::DELETE, "", &value!({"version": "1.2.0"}), 400, "invalid_request"),
+        (Method::DELETE, "", &value!({"whom": "acme"}), 400, "invalid_request"),
+        (Method::DELETE, "/versions/1.2.0", &value!({"version": "1.3.0"}), 400, "invalid_request"),
     ] {
         plain(send(method, path, body).await, status, code).await;
     }

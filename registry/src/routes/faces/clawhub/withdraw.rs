@@ -3,7 +3,6 @@
 //! Nothing is deleted: what is locked somewhere is still restored. What its client calls deleting and
 //! hiding is a yank here, with its reason, its leaf of the log and the rights that a yank needs.
 
-use axum::body::Bytes;
 use axum::extract::Path;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ use crate::access::Need;
 use crate::documents::stored;
 use crate::problem::{Answer, Code, Refusal};
 use crate::routes::asker::Asker;
-use crate::routes::extract::{Json, Query};
+use crate::routes::extract::{Json, OptionalJson, Query};
 use crate::server::to_the_end;
 use crate::skills::{self, Skill, versions};
 
@@ -26,27 +25,27 @@ const TOGETHER: &str = "withdrawn by its owner, with every version";
 /// Most versions that are withdrawn in one request.
 const MOST: usize = 1_000;
 
-/// What the client says of it.
+/// What the client says of it. A body of anything else is refused: what was not understood withdraws
+/// nothing.
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Said {
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::routes::faces) struct Said {
     owner_handle: Option<String>,
     reason: Option<String>,
+    version: Option<String>,
 }
 
 impl Said {
-    /// Reads the body; the client sends none where it has nothing to say.
-    fn read(body: &[u8]) -> Answer<Self> {
-        if body.is_empty() {
-            return Ok(Self::default());
+    /// Refuses a body that is about something else than its path: a version, or all of them.
+    fn check(&self, version: Option<&str>) -> Answer<()> {
+        match self.version.as_deref() {
+            None => Ok(()),
+            said if said == version => Ok(()),
+            Some(_) => {
+                let detail = "the `version` of the body is not that of the path";
+                Err(Refusal::new(Code::InvalidRequest, detail.to_owned()))
+            }
         }
-        let said: Option<Self> = serde_json::from_slice(body).map_err(|error| {
-            Refusal::new(
-                Code::InvalidRequest,
-                format!("the body is not what is asked for: {error}"),
-            )
-        })?;
-        Ok(said.unwrap_or_default())
     }
 
     /// The reason of the yanks of every version.
@@ -104,7 +103,14 @@ impl Change {
 }
 
 /// The skill that is meant; whether it is there is decided with the right to it.
-async fn named(asker: &Asker, which: Which, said: &Said, slug: &str) -> Found<QualifiedName> {
+async fn named(
+    asker: &Asker,
+    which: Which,
+    said: &Said,
+    slug: &str,
+    version: Option<&str>,
+) -> Found<QualifiedName> {
+    said.check(version)?;
     let owner_handle = said.owner_handle.clone().or(which.owner_handle);
     Which { owner_handle, ..Which::default() }.name(asker, slug).await
 }
@@ -133,7 +139,7 @@ fn version_of(text: &str) -> Answer<Version> {
     path = "/clawhub/api/v1/skills/{name}",
     tag = "clawhub",
     params(("name" = String, Path, description = "The name within the scope"), Which),
-    request_body(content_type = "application/json", description = "Perhaps `ownerHandle` and `reason`"),
+    request_body(content_type = "application/json", description = "Perhaps `ownerHandle`, `reason` and `version`"),
     responses(
         (status = 200, content_type = "application/json", description = "Every version is yanked"),
         (status = "4XX", content_type = "text/plain", description = "What was wrong"),
@@ -144,10 +150,10 @@ pub(in crate::routes::faces) async fn all(
     asker: Asker,
     Path(slug): Path<String>,
     Query(which): Query<Which>,
-    body: Bytes,
+    OptionalJson(said): OptionalJson<Said>,
 ) -> Found<Json<Value>> {
-    let said = Said::read(&body)?;
-    let name = named(&asker, which, &said, &slug).await?;
+    let said = said.unwrap_or_default();
+    let name = named(&asker, which, &said, &slug, None).await?;
     Ok(change(asker, name, Change::YankAll(said.together()?)).await?)
 }
 
@@ -168,9 +174,9 @@ pub(in crate::routes::faces) async fn restore_all(
     asker: Asker,
     Path(slug): Path<String>,
     Query(which): Query<Which>,
-    body: Bytes,
+    OptionalJson(said): OptionalJson<Said>,
 ) -> Found<Json<Value>> {
-    let name = named(&asker, which, &Said::read(&body)?, &slug).await?;
+    let name = named(&asker, which, &said.unwrap_or_default(), &slug, None).await?;
     Ok(change(asker, name, Change::UnyankAll).await?)
 }
 
@@ -195,9 +201,9 @@ pub(in crate::routes::faces) async fn one(
     asker: Asker,
     Path((slug, version)): Path<(String, String)>,
     Query(which): Query<Which>,
-    body: Bytes,
+    OptionalJson(said): OptionalJson<Said>,
 ) -> Found<Json<Value>> {
-    let name = named(&asker, which, &Said::read(&body)?, &slug).await?;
+    let name = named(&asker, which, &said.unwrap_or_default(), &slug, Some(&version)).await?;
     Ok(change(asker, name, Change::Yank(version_of(&version)?)).await?)
 }
 
@@ -222,8 +228,8 @@ pub(in crate::routes::faces) async fn restore_one(
     asker: Asker,
     Path((slug, version)): Path<(String, String)>,
     Query(which): Query<Which>,
-    body: Bytes,
+    OptionalJson(said): OptionalJson<Said>,
 ) -> Found<Json<Value>> {
-    let name = named(&asker, which, &Said::read(&body)?, &slug).await?;
+    let name = named(&asker, which, &said.unwrap_or_default(), &slug, Some(&version)).await?;
     Ok(change(asker, name, Change::Unyank(version_of(&version)?)).await?)
 }
