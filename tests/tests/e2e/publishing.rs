@@ -1,6 +1,7 @@
 //! Publishing, yanking, finding: what an author does and what everybody then sees.
 
 use std::fs;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 use skillpkg_tests::{Machine, TestContext, write_skill};
@@ -397,6 +398,32 @@ fn many_are_published_each_whole_and_what_is_refused_holds_up_no_other() {
 }
 
 #[cfg(unix)]
+#[test]
+fn several_commands_publish_many_at_once_and_none_takes_what_another_has_waiting() {
+    let context = TestContext::new();
+    let ada = context.author("ada");
+    publish(&ada, &skill(&ada, "first", "one"), "1.0.0");
+    let temporary = ada.project.join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let running: Vec<_> = ["a", "b", "c", "d"]
+        .map(|group| {
+            for at in 0..5 {
+                let name = format!("{group}{at}");
+                write_skill(&ada.project.join(group).join(&name), &name, "notes", None);
+            }
+            let mut command = ada.command(&["publish", group, "--version", "1.0.0"]);
+            command.env("TMPDIR", &temporary).stderr(Stdio::piped()).stdout(Stdio::piped());
+            command.spawn().unwrap()
+        })
+        .into();
+    for one in running {
+        let output = one.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{told}");
+    }
+    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+}
+
 #[test]
 fn told_to_end_between_two_what_was_published_is_listed() {
     use std::io::{BufRead as _, BufReader};

@@ -2,9 +2,10 @@
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use skillpkg::keys::StoredKey;
-use skillpkg::unfinished::{self, Readers};
+use skillpkg::unfinished::{self, UnfinishedDirectory};
 use skillpkg::{Error, Kind, keys};
 use skillpkg_schema::address::Digests;
 use skillpkg_schema::limits::MAX_SKILL_FILE_BYTES;
@@ -33,8 +34,9 @@ pub(super) struct Ready {
     pub(super) named_in_file: Option<String>,
     /// Whether that other name was made for it.
     pub(super) is_renamed: bool,
-    /// Keeps the file of a directory's archive until it is sent. Not open: there may be many.
-    _temporary: Option<tempfile::TempPath>,
+    /// Keeps the file of a directory's archive until it is sent. Not open: there may be many, so that
+    /// it is the directory which is held.
+    _temporary: Option<(tempfile::TempPath, Arc<UnfinishedDirectory>)>,
 }
 
 /// What is shown of what is ready.
@@ -82,6 +84,8 @@ pub(super) struct Maker<'a> {
     nearest_names: bool,
     /// The keys, once they were opened: a passphrase is asked for once.
     keys: Option<Vec<SigningKey>>,
+    /// Where archives wait, once there is one.
+    waiting: Option<Arc<UnfinishedDirectory>>,
 }
 
 impl<'a> Maker<'a> {
@@ -96,7 +100,7 @@ impl<'a> Maker<'a> {
             Error::new(Kind::Usage, "invalid_name", error.to_string())
         })?;
         let options = packing::options(arguments)?;
-        Ok(Self { context, arguments, options, scope, nearest_names, keys: None })
+        Ok(Self { context, arguments, options, scope, nearest_names, keys: None, waiting: None })
     }
 
     /// Gets ready to make several. A passphrase is asked for here, once for all of them.
@@ -126,10 +130,9 @@ impl<'a> Maker<'a> {
             None => signing_keys(context, self.arguments)?,
         };
         let keys = self.keys.insert(keys).clone();
-        // Its owner's alone: what goes to a private scope is not for others on this machine.
-        let temporary = std::env::temp_dir();
-        let mut file = unfinished::create(&temporary, Readers::Owner)
-            .map_err(|error| packing::not_written(&temporary, &error))?;
+        let waiting = self.waiting()?;
+        let mut file = tempfile::NamedTempFile::new_in(waiting.path())
+            .map_err(|error| packing::not_written(waiting.path(), &error))?;
         let archive = packing::write(context, &plan, &keys, &mut file)?;
         let said = &plan.skill().file.name;
         let is_said = said == plan.manifest().name.name().as_str();
@@ -141,8 +144,20 @@ impl<'a> Maker<'a> {
             named_in_file: (!is_said).then(|| said.clone()),
             is_renamed,
             signers: keys.into_iter().map(Signer::from).collect(),
-            _temporary: Some(file),
+            _temporary: Some((file, waiting)),
         })
+    }
+
+    /// Where archives wait until they are sent. Its owner's alone: what goes to a private scope is not
+    /// for others on this machine.
+    fn waiting(&mut self) -> Result<Arc<UnfinishedDirectory>, Error> {
+        if let Some(waiting) = &self.waiting {
+            return Ok(Arc::clone(waiting));
+        }
+        let temporary = std::env::temp_dir();
+        let made = unfinished::create_directory(&temporary)
+            .map_err(|error| packing::not_written(&temporary, &error))?;
+        Ok(Arc::clone(self.waiting.insert(Arc::new(made))))
     }
 
     /// The options, with the skill's own name in the scope that was given, or one made for it where
