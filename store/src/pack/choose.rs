@@ -243,6 +243,19 @@ impl Chooser<'_> {
     }
 
     fn check_set(&mut self) {
+        for (path, _) in self.files.values() {
+            if let Some(character) = windows_refuses(path) {
+                let message = format!(
+                    "`{}` cannot be installed on Windows, where no name has `{character}`",
+                    escape(path.as_str())
+                );
+                self.diagnostics.push(
+                    Diagnostic::warning("file_name_windows", message)
+                        .in_file(path.as_str())
+                        .with_hint("rename it where the skill is for everybody"),
+                );
+            }
+        }
         if self.files.len() > MAX_FILES {
             let message = format!("more than {MAX_FILES} files would be packed");
             self.diagnostics.push(
@@ -271,14 +284,7 @@ fn legal(path: &str) -> Result<SkillPath, Diagnostic> {
         };
         Diagnostic::error("file_name", message).in_file(path).with_hint(hint)
     };
-    let legal: SkillPath = path.parse().map_err(|error: PathError| refused(error.to_string()))?;
-    if let Some(character) = windows_refuses(&legal) {
-        return Err(refused(format!(
-            "`{}` cannot be a file of a skill: no name on Windows has `{character}`",
-            escape(path)
-        )));
-    }
-    Ok(legal)
+    path.parse().map_err(|error: PathError| refused(error.to_string()))
 }
 
 /// Where files have no executable bit, a script says that it is one in its first two bytes.
@@ -418,10 +424,14 @@ mod tests {
     }
 
     #[test]
-    fn what_windows_cannot_hold_is_refused_and_a_long_name_is_told_by_how_much() {
+    fn what_windows_cannot_hold_is_warned_of_and_a_long_name_is_told_by_how_much() {
         for name in ["a?b.md", "sub/a*b.md", "a<b", "a>b", "a|b", "a\"b", "d*/x"] {
-            let fault = code(chosen(&tree(&[name]), &skill(Dialect::Agent, None)));
-            assert_eq!(fault, "file_name", "{name}");
+            let (files, warnings) = choose(&tree(&[name]), &skill(Dialect::Agent, None)).unwrap();
+            assert_eq!(
+                (files.len(), warnings[0].code.as_str()),
+                (2, "file_name_windows"),
+                "{name}"
+            );
         }
         let faults = chosen(&tree(&[&"x".repeat(117)]), &skill(Dialect::Agent, None)).unwrap_err();
         let hint = faults.first().hint.clone().unwrap_or_default();

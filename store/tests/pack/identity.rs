@@ -34,11 +34,11 @@ fn options_stand_before_the_frontmatter() {
 fn a_name_that_is_none_is_refused_with_the_nearest_and_a_missing_version_with_the_way_out() {
     let options = PackOptions::default();
     for (frontmatter, mentions) in [
-        ("name: My Skill\nversion: 1\n", &["`My Skill`", "`--name my-skill`"][..]),
+        ("name: My Skill\nversion: 1\n", &["`My Skill`", "--name my-skill`"][..]),
         ("name: con\nversion: 1\n", &["`con` is reserved", "--name`"]),
-        ("name: a\n", &["no version", "`--version 1.0.0`"]),
-        ("name: a\nversion: latest\n", &["`latest` is not a version", "`--version 1.0.0`"]),
-        ("name: A B\n", &["`--name a-b`", "`--version 1.0.0`"]),
+        ("name: a\n", &["no version", "--version 1.0.0`"]),
+        ("name: a\nversion: latest\n", &["`latest` is not a version", "--version 1.0.0`"]),
+        ("name: A B\n", &["--name a-b`", "--version 1.0.0`"]),
     ] {
         let message = packed(frontmatter, &options).unwrap_err();
         for mention in mentions {
